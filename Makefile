@@ -1,0 +1,47 @@
+# Needs GNU make and Python 3.11 or newer; everything else comes with `make setup`.
+PYTHON ?= python3
+UV ?= uv
+PYTEST ?= -n 2
+BIN := .venv/bin
+COMPILE = $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+	--no-emit-index-url --custom-compile-command "make lock" $(UPGRADE)
+
+.DEFAULT_GOAL := help
+.PHONY: help run test check bench chaos fuzz setup setup-dev lock
+
+help: ## this list
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 9
+
+run: setup ## start docmill on this machine, with a database of its own
+	@$(BIN)/docmill serve
+
+test: setup-dev ## all tests; PYTEST="-n 0 -k name" to choose
+	@$(BIN)/python -m pytest $(PYTEST)
+
+check: setup-dev ## format, lint, layers, types
+	@$(BIN)/ruff format --check .
+	@$(BIN)/ruff check .
+	@$(BIN)/lint-imports
+	@$(BIN)/basedpyright
+
+bench: setup-dev ## measure, and compare with other queues
+	@$(BIN)/python -m bench.table
+
+chaos: setup-dev ## kill workers and the database, and count what is lost
+	@$(BIN)/python -m bench.chaos
+
+fuzz: setup-dev ## feed mutated documents to every pipeline
+	@$(BIN)/python -m bench.fuzz
+
+setup: ## make .venv from requirements.lock
+	@$(PYTHON) scripts/setup.py
+
+setup-dev:
+	@$(PYTHON) scripts/setup.py --dev
+
+lock: ## pin again after a change in pyproject.toml; UPGRADE=--upgrade for newer versions
+	@command -v $(UV) >/dev/null || { echo "make lock needs uv: pip install uv, or UV=path"; exit 1; }
+	@$(COMPILE) pyproject.toml --group build -o requirements.lock >/dev/null
+	@$(COMPILE) --group dev --group bench -c requirements.lock -o requirements-dev.lock >/dev/null
+	@if grep -nE '://|^ *--(extra-)?index|^ *--find' requirements.lock requirements-dev.lock; then \
+		echo "a lock names a registry"; exit 1; fi

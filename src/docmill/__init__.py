@@ -1,0 +1,3 @@
+"""docmill turns documents into data, durably."""
+
+__version__ = "0.1.0"

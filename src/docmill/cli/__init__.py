@@ -1,0 +1,49 @@
+"""Every command. A command reads the settings and starts a process, or asks one that runs."""
+
+import sys
+
+import typer
+
+from docmill import __version__
+from docmill.cli import processes
+from docmill.cli.console import complain, say
+from docmill.core.faults import Faulted
+from docmill.db.embedded import EmbeddedError
+from docmill.db.migrate import MigrationError
+from docmill.settings import BadSettings
+from docmill.wiring import CannotStart
+
+app = typer.Typer(
+    name="docmill",
+    help="docmill turns documents into data, durably.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+@app.callback(invoke_without_command=True)
+def _main(version: bool = typer.Option(False, "--version", help="Print the version.")) -> None:  # pyright: ignore[reportUnusedFunction]
+    if version:
+        say(__version__)
+        raise typer.Exit
+
+
+RUN = "Run docmill"
+app.command(rich_help_panel=RUN)(processes.serve)
+app.command(rich_help_panel=RUN)(processes.web)
+app.command(rich_help_panel=RUN)(processes.worker)
+app.command("migrate", rich_help_panel=RUN)(processes.migrate_)
+
+
+def main() -> None:
+    """Exit 0; 1 with two lines on what happened and what to do; 2 for wrong usage."""
+    try:
+        app()
+    except Faulted as exc:
+        complain(exc.fault.says, exc.fault.advice)
+        sys.exit(1)
+    except (CannotStart, BadSettings, EmbeddedError, MigrationError) as exc:
+        what, _, advice = str(exc).partition("\n")
+        complain(what, advice)
+        sys.exit(1)

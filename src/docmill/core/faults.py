@@ -1,0 +1,247 @@
+"""Every way a request or a job can go wrong: one row each.
+
+API answers, page copy, CLI messages, the retry rule, metric labels and the reference page all come
+from this table.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """A code is a contract: add rows, never rename one."""
+
+    code: str
+    status: int
+    says: str
+    advice: str
+    retried: bool = False
+    api: str = ""
+
+    @property
+    def error(self) -> str:
+        """The sentence API clients get; the page's sentence unless the contract fixes another."""
+        return self.api or self.says
+
+
+TABLE: Final[tuple[Fault, ...]] = (
+    Fault("NOT_PDF", 400, "Only PDF files are supported", "Send a PDF."),
+    Fault(
+        "UNSUPPORTED_TYPE",
+        400,
+        "This file type isn't supported here",
+        "Send one of the types the pipeline accepts; GET /api/pipelines lists them.",
+    ),
+    Fault(
+        "TOO_LARGE",
+        413,
+        "File exceeds 50 MB limit",
+        "Split the file or make it smaller.",
+        api="File size exceeds 50MB limit",
+    ),
+    Fault(
+        "BAD_PDF",
+        422,
+        "This PDF is damaged, locked or empty",
+        "Open it, save it again without a password, and send that.",
+    ),
+    Fault(
+        "BAD_FILE",
+        422,
+        "This file is damaged or empty",
+        "Open it, save it again, and send that.",
+    ),
+    Fault(
+        "GW_4XX",
+        422,
+        "Couldn't convert with this mapping",
+        "Look at the job's attempts, or choose another mapping.",
+    ),
+    Fault(
+        "GW_5XX",
+        502,
+        "Converter is having an issue. We'll retry",
+        "Nothing to do; if it goes on, look at the converter's log.",
+        retried=True,
+    ),
+    Fault(
+        "GW_TIMEOUT",
+        504,
+        "Conversion is taking too long. We'll retry",
+        "Nothing to do; if it goes on, send a smaller document.",
+        retried=True,
+    ),
+    Fault(
+        "IO_ERROR",
+        503,
+        "Temporary storage issue. We'll retry",
+        "Try again in a minute.",
+        retried=True,
+    ),
+    Fault(
+        "EXPIRED",
+        404,
+        "File was removed by retention. Re-upload to regenerate",
+        "Upload the file again.",
+    ),
+    Fault("NOT_READY", 409, "Conversion not finished yet", "Ask again when the job is complete."),
+    Fault(
+        "FORBIDDEN",
+        403,
+        "This file isn't yours",
+        "Send the session cookie or token that uploaded it.",
+    ),
+    Fault(
+        "RATE_LIMITED",
+        429,
+        "Too many uploads. Try again in a moment",
+        "Wait for the seconds in Retry-After.",
+    ),
+    Fault(
+        "UNKNOWN",
+        500,
+        "Something went wrong",
+        "Try again; if it goes on, send us the job's id.",
+        retried=True,
+    ),
+    Fault(
+        "CRASHED",
+        500,
+        "The converter stopped unexpectedly on this file. We'll retry",
+        "If it fails for good, the file itself is the likely cause.",
+        retried=True,
+    ),
+    Fault(
+        "OUT_OF_MEMORY",
+        422,
+        "This file needs more memory than a conversion may use",
+        "Split the file, or raise DOCMILL_CHILD_MEMORY_MB.",
+    ),
+    Fault(
+        "TIMED_OUT",
+        504,
+        "This file takes longer than a conversion may take",
+        "Split the file, or raise DOCMILL_CHILD_SECONDS.",
+    ),
+    Fault(
+        "WORKER_LOST",
+        500,
+        "The worker disappeared while converting. We'll retry",
+        "If it fails for good, look at the workers' memory and logs.",
+        retried=True,
+    ),
+    Fault(
+        "UNKNOWN_PIPELINE",
+        400,
+        "There is no such pipeline",
+        "GET /api/pipelines lists the pipelines.",
+    ),
+    Fault(
+        "UNKNOWN_MAPPING",
+        400,
+        "There is no such mapping",
+        "Leave the mapping out, or use one this pipeline knows.",
+    ),
+    Fault("NO_FILE", 400, "No file was sent", "Send multipart/form-data with a part named file."),
+    Fault("EMPTY_FILE", 400, "The file is empty", "Send a file with at least one byte."),
+    Fault(
+        "TOO_MANY_FILES",
+        400,
+        "Too many files in one request",
+        "Send them in several requests.",
+    ),
+    Fault("BAD_REQUEST", 400, "The request can't be read", "Compare it with /docs."),
+    Fault("UNAUTHORIZED", 401, "Sign in first", "Send a valid token: Authorization: Bearer …"),
+    Fault(
+        "CROSS_SITE",
+        403,
+        "This request came from another site",
+        "Send it from docmill's own pages, or without a cookie.",
+    ),
+    Fault(
+        "NOT_FOUND",
+        404,
+        "There is nothing here",
+        "Compare the address with /docs.",
+        api="Not found",
+    ),
+    Fault(
+        "METHOD_NOT_ALLOWED",
+        405,
+        "This address doesn't take that method",
+        "Compare the method with /docs.",
+    ),
+    Fault(
+        "JOB_NOT_FOUND",
+        404,
+        "There is no such job",
+        "Check the id; GET /api/jobs lists yours.",
+        api="Job not found",
+    ),
+    Fault(
+        "WRONG_STATE",
+        409,
+        "The job's state doesn't allow this",
+        "Retry works on failed jobs, cancel on jobs that have not ended.",
+    ),
+    Fault(
+        "CANCELLED",
+        409,
+        "The job was cancelled",
+        "Upload the file again.",
+    ),
+    Fault(
+        "TOO_SLOW",
+        408,
+        "The upload stalled",
+        "Try again over a better connection.",
+    ),
+    Fault(
+        "KEY_REUSED",
+        422,
+        "This Idempotency-Key was used for another file",
+        "Use a new key for a new file.",
+    ),
+    Fault(
+        "DATABASE_DOWN",
+        503,
+        "The database can't be reached",
+        "Try again in a minute.",
+        retried=True,
+    ),
+    Fault(
+        "KEYS_UNREACHABLE",
+        503,
+        "Tokens can't be checked right now",
+        "Try again in a few seconds; operators: look at DOCMILL_JWT_JWKS_URL.",
+        retried=True,
+    ),
+    Fault(
+        "DISK_FULL",
+        503,
+        "Uploads are paused: the disk is almost full",
+        "Try again later; operators: free space or move the store.",
+        retried=True,
+    ),
+    Fault(
+        "BUSY",
+        503,
+        "The service is busy",
+        "Try again in a few seconds.",
+        retried=True,
+    ),
+)
+
+FAULTS: Final[Mapping[str, Fault]] = {fault.code: fault for fault in TABLE}
+
+
+class Faulted(Exception):  # noqa: N818  it carries a fault; it is not one more kind of error
+    """The one exception that crosses our modules: a fault, facts for the answer, detail for the log."""
+
+    def __init__(self, code: str, detail: str = "", /, **facts: object) -> None:
+        self.fault: Fault = FAULTS[code]
+        self.detail: str = detail
+        self.facts: dict[str, object] = facts
+        super().__init__(f"{code}: {detail or self.fault.says}")

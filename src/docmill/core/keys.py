@@ -1,0 +1,16 @@
+"""Where things lie in a store. Keys are server-made; nothing of them comes from a sender."""
+
+from uuid import UUID
+
+
+def upload_key(document_id: UUID) -> str:
+    return f"uploads/{_spread(document_id)}"
+
+
+def result_key(job_id: UUID, claim: int) -> str:
+    """The claim is part of the key: a stale worker never overwrites a newer result."""
+    return f"results/{_spread(job_id)}.{claim}.gz"
+
+
+def _spread(name: UUID) -> str:
+    return f"{name.hex[:2]}/{name.hex[2:4]}/{name}"

@@ -1,0 +1,245 @@
+"""Jobs on their way: added, queued, retried, cancelled, deleted. `db.queue` has the worker's side.
+
+Whoever changes several jobs in one transaction locks the job rows first and their owners after, in
+order; the trigger takes the owner's lock with every change, and two orders would deadlock.
+"""
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+from psycopg.rows import class_row
+from psycopg.types.json import Jsonb
+
+from docmill.core.jobs import DocumentId, Job, JobId, Status
+from docmill.core.owners import OwnerKey
+from docmill.db import owners
+from docmill.db.pool import Connection
+
+
+@dataclass(frozen=True, slots=True)
+class NewJob:
+    id: JobId
+    document_id: DocumentId
+    owner: OwnerKey
+    pipeline: str
+    mapping: str | None
+    options: dict[str, Any]
+    priority: int
+    dedupe_key: str | None
+    duplicate_of: JobId | None = None
+
+
+ADD: Final = """
+WITH added AS (
+    INSERT INTO jobs (id, document_id, owner, pipeline, mapping, options, priority, dedupe_key,
+                      duplicate_of)
+    VALUES (%(id)s, %(document_id)s, %(owner)s, %(pipeline)s, %(mapping)s, %(options)s,
+            %(priority)s, %(dedupe_key)s, %(duplicate_of)s)
+    RETURNING id)
+INSERT INTO job_events (job_id, kind, meta)
+SELECT id, 'created', '{"from": null, "to": "uploaded"}' FROM added
+"""
+
+
+async def add(conn: Connection, job: NewJob) -> None:
+    """Write down a job whose file is stored. It waits for `enqueue`."""
+    args = {
+        "id": job.id,
+        "document_id": job.document_id,
+        "owner": job.owner,
+        "pipeline": job.pipeline,
+        "mapping": job.mapping,
+        "options": Jsonb(job.options),
+        "priority": job.priority,
+        "dedupe_key": job.dedupe_key,
+        "duplicate_of": job.duplicate_of,
+    }
+    await conn.execute(ADD, args)
+
+
+ENQUEUE: Final = """
+WITH ready AS (
+    UPDATE jobs SET status = 'queued', queued_at = now(), start_tag = %(tag)s
+     WHERE id = %(id)s AND status = 'uploaded' RETURNING id, priority)
+INSERT INTO job_events (job_id, kind, meta)
+SELECT id, 'queued', jsonb_build_object('from', 'uploaded', 'to', 'queued', 'priority', priority)
+  FROM ready
+"""
+
+
+async def enqueue(conn: Connection, job: NewJob) -> None:
+    """Make an uploaded job ready to run, at its fair place in the queue."""
+    tag = await owners.next_tag(conn, job.owner, pipeline=job.pipeline, priority=job.priority)
+    await conn.execute(ENQUEUE, {"id": job.id, "tag": tag})
+
+
+RETRY: Final = """
+WITH again AS (
+    UPDATE jobs
+       SET status = 'queued', queued_at = now(), start_tag = %(tag)s, progress = 0, stage = '',
+           error_code = NULL, error_message = NULL, failed_at = NULL, attempt_count = 0
+     WHERE id = %(id)s AND status = 'failed' RETURNING id)
+INSERT INTO job_events (job_id, kind, meta)
+SELECT id, 'retry', '{"from": "failed", "to": "queued", "by": "owner"}' FROM again
+RETURNING job_id
+"""
+
+
+async def retry(conn: Connection, job: Job) -> bool:
+    """Queue a failed job again with a fresh budget; False when it is not failed any more."""
+    tag = await owners.next_tag(conn, job.owner, pipeline=job.pipeline, priority=job.priority)
+    return (await conn.execute(RETRY, {"id": job.id, "tag": tag})).rowcount == 1
+
+
+CANCEL: Final = """
+WITH old AS MATERIALIZED (SELECT id, status FROM jobs WHERE id = %s FOR UPDATE),
+cancelled AS (
+    UPDATE jobs SET status = 'cancelled', cancelled_at = now(), run_at = NULL, leased_by = NULL,
+           lease_expires_at = NULL, dedupe_key = NULL
+      FROM old WHERE jobs.id = old.id AND old.status IN ('uploaded', 'queued', 'processing')
+    RETURNING jobs.id, jobs.claim, old.status),
+ended AS (
+    UPDATE job_attempts SET ended_at = now(), outcome = 'cancelled',
+           duration_ms = extract(epoch FROM now() - job_attempts.started_at) * 1000
+      FROM cancelled WHERE job_id = cancelled.id AND job_attempts.claim = cancelled.claim
+       AND ended_at IS NULL)
+INSERT INTO job_events (job_id, kind, meta)
+SELECT id, 'cancelled', jsonb_build_object('from', status, 'to', 'cancelled') FROM cancelled
+"""
+
+
+async def cancel(conn: Connection, job_id: JobId) -> bool:
+    """Cancel a job that has not ended; its worker finds out and its writes find no row."""
+    return (await conn.execute(CANCEL, (job_id,))).rowcount == 1
+
+
+DELETE_RESULTS: Final = "SELECT key FROM results WHERE job_id = %s"
+DELETE: Final = "DELETE FROM jobs WHERE id = %s RETURNING document_id"
+
+
+async def delete(conn: Connection, job_id: JobId) -> tuple[DocumentId | None, list[str]]:
+    """Delete a job with its history; its document's id and the keys of its stored results."""
+    keys = [row[0] for row in await (await conn.execute(DELETE_RESULTS, (job_id,))).fetchall()]
+    row = await (await conn.execute(DELETE, (job_id,))).fetchone()
+    return (row[0] if row else None), keys
+
+
+ONE: Final = """
+SELECT j.id, j.document_id, j.owner, d.original_filename, d.content_type, d.bytes, d.sha256,
+       d.source, d.upload_key, j.pipeline, j.mapping, j.status, j.priority, j.progress, j.stage,
+       j.result_key, j.error_code, j.error_message, j.created_at, j.updated_at, j.queued_at,
+       j.started_at, j.completed_at, j.failed_at, j.cancelled_at, j.run_at, j.leased_by,
+       j.lease_expires_at, j.claim, j.attempt_count, j.expires_at, j.download_count,
+       j.first_downloaded_at, j.duplicate_of
+  FROM jobs j JOIN documents d ON d.id = j.document_id
+ WHERE j.id = %s
+"""
+
+
+async def one(conn: Connection, job_id: JobId) -> Job | None:
+    async with conn.cursor(row_factory=class_row(Job)) as cur:
+        job = await (await cur.execute(ONE, (job_id,))).fetchone()
+    return job and as_job(job)
+
+
+def as_job(job: Job) -> Job:
+    """The row's status is text; a job's is a Status."""
+    object.__setattr__(job, "status", Status(job.status))
+    return job
+
+
+TWIN: Final = "SELECT id FROM jobs WHERE dedupe_key = %s FOR UPDATE"
+
+
+async def twin(conn: Connection, dedupe_key: str) -> JobId | None:
+    """The job that already stands for this content; nobody else decides on it until we commit."""
+    await conn.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 1))", (dedupe_key,))
+    row = await (await conn.execute(TWIN, (dedupe_key,))).fetchone()
+    return row[0] if row else None
+
+
+REMEMBERED: Final = """
+SELECT job_id, sha256 FROM idempotency_keys
+ WHERE owner = %(owner)s AND key = %(key)s AND position = %(position)s
+"""
+REMEMBER: Final = """
+INSERT INTO idempotency_keys (owner, key, position, sha256, job_id)
+VALUES (%(owner)s, %(key)s, %(position)s, %(sha256)s, %(job_id)s)
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class RequestKey:
+    """An Idempotency-Key, and the file's place in a request of several."""
+
+    owner: OwnerKey
+    key: str
+    position: int
+
+
+async def remembered(conn: Connection, key: RequestKey) -> tuple[JobId, str] | None:
+    """The job and the content this key gave before; others with the same key wait for us."""
+    lock = f"{key.owner} {key.position} {key.key}"
+    await conn.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 2))", (lock,))
+    args = {"owner": key.owner, "key": key.key, "position": key.position}
+    row = await (await conn.execute(REMEMBERED, args)).fetchone()
+    return (row[0], row[1]) if row else None
+
+
+async def remember(conn: Connection, key: RequestKey, *, sha256: str, job_id: JobId) -> None:
+    args = {
+        "owner": key.owner,
+        "key": key.key,
+        "position": key.position,
+        "sha256": sha256,
+        "job_id": job_id,
+    }
+    await conn.execute(REMEMBER, args)
+
+
+COUNT_DOWNLOAD: Final = """
+WITH counted AS (
+    UPDATE jobs SET download_count = download_count + 1,
+           first_downloaded_at = coalesce(first_downloaded_at, now())
+     WHERE id = %s RETURNING id)
+INSERT INTO job_events (job_id, kind) SELECT id, 'downloaded' FROM counted
+"""
+
+
+async def count_download(conn: Connection, job_id: JobId) -> None:
+    await conn.execute(COUNT_DOWNLOAD, (job_id,))
+
+
+NOTIFY_CANCEL: Final = "SELECT pg_notify('docmill_cancelled', %s)"
+
+
+async def tell_cancelled(conn: Connection, job_id: JobId) -> None:
+    """A hint for the worker, sent with the commit; the next progress write finds out anyway."""
+    await conn.execute(NOTIFY_CANCEL, (str(job_id),))
+
+
+OF_DOCUMENT: Final = "SELECT id FROM jobs WHERE document_id = %s ORDER BY created_at DESC LIMIT 1"
+
+
+async def of_document(conn: Connection, document_id: DocumentId) -> Job | None:
+    """The newest job over a document."""
+    row = await (await conn.execute(OF_DOCUMENT, (document_id,))).fetchone()
+    return await one(conn, row[0]) if row else None
+
+
+ORIGINAL: Final = """
+SELECT j.id FROM documents d JOIN jobs j ON j.document_id = d.id
+ WHERE d.sha256 = %(sha256)s AND j.pipeline = %(pipeline)s
+   AND j.mapping IS NOT DISTINCT FROM %(mapping)s AND j.options = '{}'
+   AND j.status = 'complete' AND j.result_key IS NOT NULL
+ ORDER BY j.completed_at DESC LIMIT 1
+"""
+
+
+async def original(
+    conn: Connection, sha256: str, pipeline: str, mapping: str | None
+) -> JobId | None:
+    """Anybody's complete job over the same content, for installations that share results."""
+    args = {"sha256": sha256, "pipeline": pipeline, "mapping": mapping}
+    row = await (await conn.execute(ORIGINAL, args)).fetchone()
+    return row[0] if row else None

@@ -1,0 +1,288 @@
+"""The queue as a worker sees it: claim, keep the lease, note progress, settle, rescue."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from datetime import timedelta
+from typing import Any, Final
+
+from psycopg.rows import class_row
+
+from docmill.core.jobs import Claimed, JobId, Move, Usage
+from docmill.db.pool import Connection
+
+# A job that waited comes back at the head of the queue, not before it.
+PROMOTE: Final = """
+WITH picked AS MATERIALIZED (
+    SELECT id, owner, pipeline, priority FROM jobs WHERE status = 'queued' AND run_at <= now()
+     ORDER BY run_at LIMIT %s FOR UPDATE SKIP LOCKED),
+held AS MATERIALIZED (
+    SELECT owner FROM owners WHERE owner IN (SELECT owner FROM picked) ORDER BY owner FOR UPDATE)
+UPDATE jobs
+   SET run_at = NULL,
+       start_tag = greatest(start_tag, (
+           SELECT head.start_tag FROM jobs head
+            WHERE head.status = 'queued' AND head.run_at IS NULL
+              AND head.pipeline = picked.pipeline AND head.priority = picked.priority
+            ORDER BY head.start_tag LIMIT 1))
+  FROM picked
+ WHERE jobs.id = picked.id AND (SELECT count(*) FROM held) > 0
+"""
+
+
+async def promote(conn: Connection, limit: int) -> int:
+    """Make jobs whose waiting time is over ready to be claimed."""
+    return (await conn.execute(PROMOTE, (limit,))).rowcount
+
+
+NEXT_DUE: Final = """
+SELECT extract(epoch FROM min(run_at) - now())::float8 FROM jobs
+ WHERE status = 'queued' AND run_at IS NOT NULL
+"""
+
+
+async def next_due(conn: Connection) -> float | None:
+    """Seconds until the next waiting job is due."""
+    row = await (await conn.execute(NEXT_DUE)).fetchone()
+    return row[0] if row else None
+
+
+# One LATERAL branch per pipeline reads the head of one index each; a single ORDER BY over
+# `pipeline = ANY(..)` would sort the whole queue. MATERIALIZED, or the LIMIT may run twice.
+CLAIM: Final = """
+WITH picked AS MATERIALIZED (
+    SELECT ready.id, ready.owner
+      FROM unnest(%(pipelines)s::text[]) AS served(pipeline)
+     CROSS JOIN LATERAL (
+           SELECT id, owner, priority, start_tag FROM jobs
+            WHERE status = 'queued' AND run_at IS NULL AND pipeline = served.pipeline
+            ORDER BY priority DESC, start_tag LIMIT %(slots)s FOR UPDATE SKIP LOCKED) AS ready
+     ORDER BY ready.priority DESC, ready.start_tag LIMIT %(slots)s),
+held AS MATERIALIZED (
+    SELECT owner FROM owners WHERE owner IN (SELECT owner FROM picked) ORDER BY owner FOR UPDATE),
+taken AS (
+    UPDATE jobs
+       SET status = 'processing', started_at = now(), leased_by = %(worker)s,
+           lease_expires_at = now() + %(lease)s, claim = claim + 1,
+           attempt_count = attempt_count + 1
+      FROM picked
+     WHERE jobs.id = picked.id AND (SELECT count(*) FROM held) > 0
+    RETURNING jobs.id, jobs.document_id, jobs.owner, jobs.pipeline, jobs.mapping, jobs.options,
+              jobs.duplicate_of, jobs.claim, jobs.attempt_count, jobs.priority, jobs.start_tag),
+tried AS (
+    INSERT INTO job_attempts (job_id, claim, attempt, worker)
+    SELECT id, claim, attempt_count, %(worker)s FROM taken),
+told AS (
+    INSERT INTO job_events (job_id, kind, worker, meta)
+    SELECT id, 'processing', %(worker)s, jsonb_build_object(
+               'from', 'queued', 'to', 'processing', 'attempt', attempt_count, 'claim', claim)
+      FROM taken)
+SELECT t.id, t.document_id, t.owner, t.pipeline, t.mapping, t.options, t.duplicate_of, t.claim,
+       t.attempt_count, d.upload_key, d.original_filename, d.content_type, d.bytes, d.sha256
+  FROM taken t JOIN documents d ON d.id = t.document_id
+ ORDER BY t.priority DESC, t.start_tag
+"""
+
+
+async def claim(
+    conn: Connection, worker: str, *, pipelines: Sequence[str], slots: int, lease: timedelta
+) -> list[Claimed]:
+    """Take up to `slots` ready jobs: highest priority first, then the fair order."""
+    args = {"worker": worker, "pipelines": list(pipelines), "slots": slots, "lease": lease}
+    async with conn.cursor(row_factory=class_row(Claimed)) as cur:
+        return await (await cur.execute(CLAIM, args)).fetchall()
+
+
+BEAT: Final = """
+UPDATE jobs SET lease_expires_at = now() + %(lease)s
+  FROM unnest(%(ids)s::uuid[], %(claims)s::int[]) AS held(id, claim)
+ WHERE jobs.id = held.id AND jobs.claim = held.claim AND jobs.status = 'processing'
+RETURNING jobs.id
+"""
+
+
+async def beat(conn: Connection, held: Sequence[Claimed], *, lease: timedelta) -> set[JobId]:
+    """Extend the leases; the jobs that are still ours."""
+    await conn.execute("SET LOCAL synchronous_commit = off")
+    args = {"ids": [job.id for job in held], "claims": [job.claim for job in held], "lease": lease}
+    return {row[0] for row in await (await conn.execute(BEAT, args)).fetchall()}
+
+
+PROGRESS: Final = """
+WITH noted AS (
+    UPDATE jobs SET progress = greatest(progress, %(progress)s), stage = %(stage)s
+     WHERE id = %(id)s AND claim = %(claim)s AND status = 'processing'
+    RETURNING id, leased_by, progress),
+told AS (
+    INSERT INTO job_events (job_id, kind, worker, meta)
+    SELECT id, 'progress', leased_by,
+           jsonb_build_object('progress', progress, 'stage', %(stage)s::text)
+      FROM noted WHERE %(milestone)s)
+SELECT id FROM noted
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    percent: int
+    stage: str
+    milestone: bool
+
+
+async def note_progress(conn: Connection, job: Claimed, progress: Progress) -> bool:
+    """Show how far a run is; False when the job is no longer ours."""
+    await conn.execute("SET LOCAL synchronous_commit = off")
+    args = {
+        "id": job.id,
+        "claim": job.claim,
+        "progress": progress.percent,
+        "stage": progress.stage,
+        "milestone": progress.milestone,
+    }
+    return await (await conn.execute(PROGRESS, args)).fetchone() is not None
+
+
+# The fence: a row moves only while it is processing under the claim we hold. The status is looked
+# at after the row is locked, and in the CTE, so that the planner goes by primary key.
+SETTLE: Final = """
+WITH given AS MATERIALIZED (
+    SELECT * FROM jsonb_to_recordset(%(moves)s::jsonb) AS g(
+        id uuid, claim int, goes text, outcome text, code text, message text, detail text,
+        stack text, delay interval, refund boolean, keep interval, result_key text,
+        content_type text, bytes bigint, stored_bytes bigint, sha256 text, version text,
+        duration_ms int, cpu_ms int, memory_bytes bigint)),
+locked AS MATERIALIZED (
+    SELECT jobs.id, jobs.claim, jobs.owner, jobs.status, jobs.leased_by
+      FROM jobs JOIN given ON jobs.id = given.id ORDER BY jobs.id FOR UPDATE OF jobs),
+held AS MATERIALIZED (
+    SELECT owner FROM owners WHERE owner IN (SELECT owner FROM locked) ORDER BY owner FOR UPDATE),
+mine AS MATERIALIZED (
+    SELECT given.*, locked.leased_by FROM given JOIN locked USING (id, claim)
+     WHERE locked.status = 'processing' AND (SELECT count(*) FROM held) > 0),
+moved AS (
+    UPDATE jobs
+       SET status = mine.goes, leased_by = NULL, lease_expires_at = NULL,
+           attempt_count = jobs.attempt_count - mine.refund::int,
+           run_at = CASE WHEN mine.goes = 'queued' THEN now() + mine.delay END,
+           queued_at = CASE WHEN mine.goes = 'queued' THEN now() ELSE jobs.queued_at END,
+           progress = CASE WHEN mine.goes = 'complete' THEN 100 ELSE jobs.progress END,
+           stage = '',
+           result_key = mine.result_key,
+           expires_at = CASE WHEN mine.goes = 'complete' THEN now() + mine.keep END,
+           completed_at = CASE WHEN mine.goes = 'complete' THEN now() END,
+           failed_at = CASE WHEN mine.goes = 'failed' THEN now() END,
+           error_code = CASE WHEN mine.goes = 'failed' THEN mine.code END,
+           error_message = CASE WHEN mine.goes = 'failed' THEN mine.message END
+      FROM mine WHERE jobs.id = mine.id
+    RETURNING jobs.id, jobs.run_at, jobs.attempt_count),
+saved AS (
+    INSERT INTO results (job_id, claim, key, content_type, bytes, stored_bytes, sha256, version)
+    SELECT id, claim, result_key, content_type, bytes, stored_bytes, sha256, version
+      FROM mine WHERE result_key IS NOT NULL),
+ended AS (
+    UPDATE job_attempts a
+       SET ended_at = now(), outcome = mine.outcome, error_code = mine.code,
+           error_message = mine.detail, stack = mine.stack, cpu_ms = mine.cpu_ms,
+           memory_bytes = mine.memory_bytes,
+           duration_ms = coalesce(mine.duration_ms,
+                                  extract(epoch FROM clock_timestamp() - a.started_at) * 1000)
+      FROM mine WHERE a.job_id = mine.id AND a.claim = mine.claim),
+told AS (
+    INSERT INTO job_events (job_id, kind, worker, meta)
+    SELECT mine.id,
+           CASE WHEN mine.goes <> 'queued' THEN mine.goes
+                WHEN mine.refund THEN 'queued' ELSE 'retry' END,
+           mine.leased_by,
+           jsonb_strip_nulls(jsonb_build_object(
+               'from', 'processing', 'to', mine.goes, 'outcome', mine.outcome, 'claim', mine.claim,
+               'attempt', moved.attempt_count, 'code', mine.code, 'run_at', moved.run_at,
+               'duration_ms', mine.duration_ms))
+      FROM mine JOIN moved ON moved.id = mine.id)
+SELECT id FROM moved
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Settlement:
+    """A decision on one claimed job, ready to be written."""
+
+    job: Claimed
+    move: Move
+    usage: Usage | None = None
+    keep: timedelta | None = None
+
+
+async def settle(conn: Connection, settlements: Sequence[Settlement]) -> set[JobId]:
+    """Write what was decided; the jobs that moved. The others belong to somebody else by now."""
+    moves = json.dumps([_as_row(settlement) for settlement in settlements])
+    rows = await (await conn.execute(SETTLE, {"moves": moves})).fetchall()
+    return {row[0] for row in rows}
+
+
+def _as_row(given: Settlement) -> dict[str, Any]:
+    move, result = given.move, given.move.result
+    row: dict[str, Any] = {
+        "id": str(given.job.id),
+        "claim": given.job.claim,
+        "goes": move.to,
+        "outcome": move.outcome,
+        "code": move.code,
+        "message": move.message,
+        "detail": move.detail or None,
+        "stack": move.stack or None,
+        "delay": _seconds(move.delay),
+        "refund": move.refund,
+        "keep": _seconds(given.keep),
+    }
+    if given.usage:
+        row |= asdict(given.usage)
+    if result:
+        row |= asdict(result)
+        row["result_key"] = row.pop("key")
+    return row
+
+
+def _seconds(span: timedelta | None) -> str | None:
+    return None if span is None else f"{span.total_seconds()} seconds"
+
+
+STALE: Final = """
+SELECT j.id, j.document_id, j.owner, j.pipeline, j.mapping, j.options, j.duplicate_of, j.claim,
+       j.attempt_count, d.upload_key, d.original_filename, d.content_type, d.bytes, d.sha256
+  FROM jobs j JOIN documents d ON d.id = j.document_id
+ WHERE j.status = 'processing'
+   AND (j.lease_expires_at < now() OR j.started_at < now() - %(longest)s
+        OR j.leased_by = ANY(%(dead)s))
+ ORDER BY j.id LIMIT %(limit)s FOR UPDATE OF j SKIP LOCKED
+"""
+
+
+async def stale(
+    conn: Connection, *, longest: timedelta, dead: Sequence[str], limit: int = 100
+) -> list[Claimed]:
+    """Jobs whose worker went silent, is known to be dead, or holds on for too long; locked."""
+    args = {"longest": longest, "dead": list(dead), "limit": limit}
+    async with conn.cursor(row_factory=class_row(Claimed)) as cur:
+        return await (await cur.execute(STALE, args)).fetchall()
+
+
+HOLDERS: Final = "SELECT DISTINCT leased_by FROM jobs WHERE status = 'processing'"
+
+
+async def holders(conn: Connection) -> list[str]:
+    """The workers that hold a lease now."""
+    return [row[0] for row in await (await conn.execute(HOLDERS)).fetchall()]
+
+
+HELD_BY: Final = """
+SELECT j.id, j.document_id, j.owner, j.pipeline, j.mapping, j.options, j.duplicate_of, j.claim,
+       j.attempt_count, d.upload_key, d.original_filename, d.content_type, d.bytes, d.sha256
+  FROM jobs j JOIN documents d ON d.id = j.document_id
+ WHERE j.status = 'processing' AND j.leased_by = %s
+"""
+
+
+async def held_by(conn: Connection, worker: str) -> list[Claimed]:
+    """The jobs this worker holds, as the database knows it."""
+    async with conn.cursor(row_factory=class_row(Claimed)) as cur:
+        return await (await cur.execute(HELD_BY, (worker,))).fetchall()

@@ -1,0 +1,59 @@
+"""NOTIFY and LISTEN: hints that make things start at once. Nothing depends on one arriving."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from typing import Final
+
+import psycopg
+
+from docmill.db.pool import OUTAGES, Pool
+
+WORK: Final = "docmill_work"
+CHANGES: Final = "docmill_changes"
+CANCELLED: Final = "docmill_cancelled"
+QUIET: Final = 0.1
+
+NOTIFY: Final = "SELECT pg_notify(%s, '')"
+
+
+class Bell:
+    """Rings a channel after commits: at once, then at most every 100 ms.
+
+    A NOTIFY inside every committing transaction would halve the throughput of many writers.
+    """
+
+    def __init__(self, pool: Pool, channel: str) -> None:
+        self._pool: Pool = pool
+        self._channel: str = channel
+        self._wanted: asyncio.Event = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+
+    def ring(self) -> None:
+        self._wanted.set()
+        if self._task is None or self._task.done():
+            self._task = asyncio.create_task(self._run())
+
+    async def _run(self) -> None:
+        while self._wanted.is_set():
+            self._wanted.clear()
+            with suppress(*OUTAGES):
+                async with self._pool.connection() as conn:
+                    await conn.execute("SET LOCAL synchronous_commit = off")
+                    await conn.execute(NOTIFY, (self._channel,))
+            await asyncio.sleep(QUIET)
+
+    async def close(self) -> None:
+        if self._task:
+            self._task.cancel()
+            with suppress(asyncio.CancelledError):
+                await self._task
+
+
+@asynccontextmanager
+async def listening(url: str, *channels: str) -> AsyncIterator[AsyncIterator[psycopg.Notify]]:
+    """Notifications on a direct connection; ends with an OUTAGES error when it breaks."""
+    async with await psycopg.AsyncConnection.connect(url, autocommit=True) as conn:
+        for channel in channels:
+            await conn.execute(psycopg.sql.SQL("LISTEN {}").format(psycopg.sql.Identifier(channel)))
+        yield conn.notifies()

@@ -1,0 +1,55 @@
+"""What kind of file is this, by its content; and may it enter?"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from docmill.core.faults import Faulted
+from docmill.core.pipeline import DOCX, PDF, TEXT
+
+HEAD: Final = 4096
+UNKNOWN: Final = "application/octet-stream"
+
+# Readers accept a header after some junk; what mail gateways put there is shorter than this.
+_PDF_HEADER: Final = re.compile(rb"%PDF-\d")
+_ZIP_HEADER: Final = b"PK\x03\x04"
+_BINARY: Final = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
+_UTF16: Final = (b"\xff\xfe", b"\xfe\xff")
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """What this installation can do: its pipelines and the types and mappings each takes."""
+
+    accepts: Mapping[str, tuple[str, ...]]
+    mappings: Mapping[str, tuple[str, ...]]
+
+
+def kind_of(head: bytes) -> str:
+    """The content type told by the first bytes. Names and headers are not asked."""
+    if _PDF_HEADER.search(head[:1024]):
+        return PDF
+    if head.startswith(_ZIP_HEADER):
+        return DOCX
+    if head.startswith(_UTF16) or (head and not _BINARY.search(head)):
+        return TEXT
+    return UNKNOWN
+
+
+def check_wanted(offer: Offer, pipeline: str, mapping: str | None) -> None:
+    if pipeline not in offer.accepts:
+        raise Faulted("UNKNOWN_PIPELINE", pipelines=sorted(offer.accepts))
+    known = offer.mappings.get(pipeline, ())
+    if mapping is not None and mapping not in known:
+        raise Faulted("UNKNOWN_MAPPING", mappings=sorted(known))
+
+
+def check_type(offer: Offer, pipeline: str, head: bytes) -> str:
+    """The content type, if the pipeline takes it."""
+    kind, accepted = kind_of(head), offer.accepts[pipeline]
+    if kind in accepted:
+        return kind
+    if accepted == (PDF,):
+        raise Faulted("NOT_PDF")
+    raise Faulted("UNSUPPORTED_TYPE", accepts=list(accepted))

@@ -1,0 +1,22 @@
+"""The one way into a document: `open_document`, by content type."""
+
+from contextlib import AbstractContextManager
+from typing import BinaryIO, Final
+
+from docmill.core.faults import Faulted
+from docmill.core.pipeline import DOCX, PDF, TEXT
+from docmill.reading.docx import open_docx
+from docmill.reading.pages import Document
+from docmill.reading.pdf import open_pdf
+from docmill.reading.text import open_text
+
+_READERS: Final = {PDF: open_pdf, DOCX: open_docx, TEXT: open_text}
+
+
+def open_document(file: BinaryIO, content_type: str) -> AbstractContextManager[Document]:
+    """A context that gives the Document. Pages are read as they are asked for, and then let go."""
+    plain = content_type.partition(";")[0].strip().lower()
+    if plain not in _READERS:
+        raise Faulted("UNSUPPORTED_TYPE", f"no reader for {plain}")
+    file.seek(0)
+    return _READERS[plain](file)

@@ -1,0 +1,197 @@
+"""Words into lines, and lines into the order in which a person reads them: columns one by one."""
+
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import Any, Final
+
+from docmill.reading.pages import Box, Line, Word, line_of
+
+SAME_ROW: Final = 0.4  # of the height: how far middles on one row may lie apart
+SAME_PLACE: Final = 0.25
+ALIGNED: Final = 0.12
+MIN_ROWS: Final = 4
+MIN_GUTTER: Final = 0.9
+PROSE_WORDS: Final = 3
+PROSE_FILL: Final = 0.55
+LEVEL_SHARE: Final = 0.3
+MAX_COLUMNS: Final = 12
+MAX_WORDS: Final = 5000  # more on a page are read row by row: looking for columns costs too much
+
+
+def upright(sides: Any, turn: int, size: tuple[float, float]) -> tuple[Any, Any, Any, Any]:
+    """The sides of a box (numbers or arrays) as seen when text at this angle is turned upright."""
+    x0, y0, x1, y1 = sides
+    width, height = size
+    turned = {
+        0: (x0, y0, x1, y1),
+        90: (y0, width - x1, y1, width - x0),
+        180: (width - x1, height - y1, width - x0, height - y0),
+        270: (height - y1, x0, height - y0, x1),
+    }
+    return turned[turn]
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A word and its box in the frame in which it stands upright."""
+
+    word: Word
+    box: Box
+
+
+Row = list[Placed]
+
+
+def lines_of(words: Sequence[Word], size: tuple[float, float]) -> tuple[Line, ...]:
+    """All lines in reading order: upright text first, then each way of turning by itself."""
+    lines: list[Line] = []
+    for angle in sorted({word.angle for word in words}):
+        same = [word for word in words if word.angle == angle]
+        if angle % 90:
+            lines.append(line_of(same))  # a watermark across the page
+            continue
+        placed = [Placed(word, _turned(word, size)) for word in same]
+        columns = MAX_COLUMNS if len(placed) <= MAX_WORDS else 0
+        lines += [_line(row) for row in _ordered(_rows(placed), columns)]
+    return tuple(lines)
+
+
+def _turned(word: Word, size: tuple[float, float]) -> Box:
+    box = word.box
+    if not word.angle:
+        return box
+    return Box(*upright((box.x0, box.y0, box.x1, box.y1), word.angle, size))
+
+
+def _rows(placed: Sequence[Placed]) -> list[Row]:
+    """Words whose middles are level, from top to bottom, each row from left to right."""
+    rows: list[Row] = []
+    for item in sorted(placed, key=lambda item: (item.box.middle, item.box.x0)):
+        first = rows[-1][0].box if rows else None
+        reach = SAME_ROW * min(first.height, item.box.height) if first else 0
+        if first and item.box.middle - first.middle <= max(reach, 0.5):
+            rows[-1].append(item)
+        else:
+            rows.append([item])
+    return [_once(sorted(row, key=lambda item: item.box.x0)) for row in rows]
+
+
+def _once(row: Row) -> Row:
+    """A row without what is drawn twice in one place: shadows and fake bold."""
+    kept = row[:1]
+    for item in row[1:]:
+        last = kept[-1]
+        near = item.box.x0 - last.box.x0 < SAME_PLACE * item.box.height
+        if not near or item.word.text != last.word.text:
+            kept.append(item)
+    return kept
+
+
+def _line(row: Row) -> Line:
+    words = [item.word for item in row]
+    if 2 * sum(map(_right_to_left, words)) > len(words):
+        words.reverse()
+    return line_of(words)
+
+
+def _right_to_left(word: Word) -> bool:
+    return not word.text.isascii() and unicodedata.bidirectional(word.text[0]) in {"R", "AL"}
+
+
+def _ordered(rows: list[Row], depth: int) -> list[Row]:
+    """Rows, with runs that stand in two columns cut into the left one, then the right one."""
+    done: list[Row] = []
+    start = 0
+    while start < len(rows):
+        end, gutter = _column_run(rows, start) if depth else (start + 1, None)
+        if gutter is None:
+            done.append(rows[start])
+            start += 1
+            continue
+        for side in _sides(rows[start:end], gutter):
+            done += _ordered(_rows([item for row in side for item in row]), depth - 1)
+        start = end
+    return done
+
+
+def _gaps(row: Row) -> list[tuple[float, float]]:
+    """The gaps in a row that are wide enough to lie between columns."""
+    gaps: list[tuple[float, float]] = []
+    reach = row[0].box.x1
+    for item in row[1:]:
+        if item.box.x0 - reach >= MIN_GUTTER * item.box.height:
+            gaps.append((reach, item.box.x0))
+        reach = max(reach, item.box.x1)
+    return gaps
+
+
+def _column_run(rows: list[Row], start: int) -> tuple[int, tuple[float, float] | None]:
+    """The longest run of rows from `start` that share a gutter, if it reads as two columns."""
+    best: tuple[int, tuple[float, float] | None] = (start + 1, None)
+    near = [item for row in rows[start : start + 2] for item in row]
+    for gutter in _gaps(sorted(near, key=lambda item: item.box.x0)):
+        end, shared = _follow(rows, start, gutter)
+        if end > best[0] and end - start >= MIN_ROWS and _independent(rows[start:end], shared):
+            best = (end, shared)
+    return best
+
+
+def _follow(
+    rows: list[Row], start: int, gutter: tuple[float, float]
+) -> tuple[int, tuple[float, float]]:
+    """How far down a gutter goes, and what is left of its width there."""
+    low, high = gutter
+    for end in range(start + 1, len(rows)):
+        left = [item.box.x1 for item in rows[end] if item.box.x0 < (low + high) / 2]
+        right = [item.box.x0 for item in rows[end] if item.box.x0 >= (low + high) / 2]
+        new_low, new_high = max([low, *left]), min([high, *right])
+        if new_high - new_low < MIN_GUTTER * rows[end][0].box.height:
+            return end, (low, high)
+        low, high = new_low, new_high
+    return len(rows), (low, high)
+
+
+def _sides(rows: list[Row], gutter: tuple[float, float]) -> tuple[list[Row], list[Row]]:
+    left = [[item for item in row if item.box.x1 <= gutter[0]] for row in rows]
+    right = [[item for item in row if item.box.x1 > gutter[0]] for row in rows]
+    return [row for row in left if row], [row for row in right if row]
+
+
+def _independent(rows: list[Row], gutter: tuple[float, float]) -> bool:
+    """Whether the two sides are read one after the other, not across like a table."""
+    left, right = _sides(rows, gutter)
+    if len(left) < MIN_ROWS - 1 or len(right) < MIN_ROWS - 1:
+        return False
+    if _prose(left) and _prose(right):
+        return True
+    return _level_share(rows, gutter) < LEVEL_SHARE and _one_celled(left) and _one_celled(right)
+
+
+def _one_celled(rows: list[Row]) -> bool:
+    return median(len(_gaps(row)) for row in rows) == 0
+
+
+def _level_share(rows: list[Row], gutter: tuple[float, float]) -> float:
+    """The share of rows with text on both sides that stands on one baseline."""
+    level = 0
+    for row in rows:
+        left = [item.box for item in row if item.box.x1 <= gutter[0]]
+        right = [item.box for item in row if item.box.x1 > gutter[0]]
+        if left and right:
+            level += abs(left[-1].middle - right[0].middle) <= ALIGNED * right[0].height
+    fewer = min(len(side) for side in _sides(rows, gutter))
+    return level / fewer
+
+
+def _prose(rows: list[Row]) -> bool:
+    """Whether rows look like running text: several words a cell, most of the width filled."""
+    widths = [row[-1].box.x1 - row[0].box.x0 for row in rows]
+    filled = median(widths) >= PROSE_FILL * max(widths)
+    return filled and median(map(_words_a_cell, rows)) >= PROSE_WORDS
+
+
+def _words_a_cell(row: Row) -> float:
+    wordy = sum(item.word.text[0].isalpha() for item in row)
+    return wordy / (len(_gaps(row)) + 1)

@@ -1,0 +1,110 @@
+"""What reading gives: pages of lines of words, each with its box, and the document around them."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+CELL_GAP: Final = 0.9
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """A rectangle in PDF points as the page is shown: origin top left, y grows downwards."""
+
+    x0: float
+    y0: float
+    x1: float
+    y1: float
+
+    @property
+    def width(self) -> float:
+        return self.x1 - self.x0
+
+    @property
+    def height(self) -> float:
+        return self.y1 - self.y0
+
+    @property
+    def middle(self) -> float:
+        """The height at which the text runs."""
+        return (self.y0 + self.y1) / 2
+
+    def rounded(self) -> list[float]:
+        """The box as results carry it: [x0, y0, x1, y1], to a hundredth of a point."""
+        return [round(side, 2) for side in (self.x0, self.y0, self.x1, self.y1)]
+
+
+def around(boxes: Sequence[Box]) -> Box:
+    """The smallest box that holds them all."""
+    return Box(
+        min(box.x0 for box in boxes),
+        min(box.y0 for box in boxes),
+        max(box.x1 for box in boxes),
+        max(box.y1 for box in boxes),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """Text without a space in it. `angle` is clockwise on the shown page; upright text has 0."""
+
+    text: str
+    box: Box
+    angle: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """Words on one baseline of one column, in reading order."""
+
+    words: tuple[Word, ...]
+    box: Box
+    text: str
+
+    @property
+    def cells(self) -> tuple["Line", ...]:
+        """The line cut where the gaps are too wide for a space: table cells, label and value."""
+        if self.words[0].angle:
+            return (self,)
+        cells: list[list[Word]] = []
+        for word in self.words:
+            if cells and word.box.x0 - cells[-1][-1].box.x1 < CELL_GAP * self.box.height:
+                cells[-1].append(word)
+            else:
+                cells.append([word])
+        return tuple(line_of(cell) for cell in cells)
+
+
+def line_of(words: Sequence[Word]) -> Line:
+    """A line of words that are already in reading order."""
+    text = " ".join(word.text for word in words)
+    return Line(tuple(words), around([word.box for word in words]), text)
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """One page, its lines in reading order. `flow`: its boxes are made up, not seen."""
+
+    number: int
+    width: float
+    height: float
+    lines: tuple[Line, ...]
+    flow: bool = False
+
+    @property
+    def words(self) -> tuple[Word, ...]:
+        return tuple(word for line in self.lines for word in line.words)
+
+    @property
+    def text(self) -> str:
+        return "\n".join(line.text for line in self.lines)
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """An open document. `pages` can be walked once; `warnings` is complete when that is done."""
+
+    page_count: int
+    metadata: Mapping[str, str]
+    pages: Iterator[Page]
+    warnings: list[str] = field(default_factory=list[str])

@@ -1,0 +1,184 @@
+"""PDFium through ctypes with plain integers as handles, so that asking for the box of every
+character is one C call each and no Python object. Not thread-safe: one document per process.
+"""
+
+import ctypes
+import math
+from collections import deque
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from ctypes import c_char_p, c_float, c_int, c_size_t, c_uint, c_ulong, c_void_p
+from dataclasses import dataclass
+from itertools import repeat
+from typing import Any, Final
+
+import numpy as np
+import pypdfium2.raw
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+PASSWORD_NEEDED: Final = 4
+LOCK_UNKNOWN: Final = 5
+_SURROGATES: Final = (0xD800, 0xDFFF)
+
+
+def _bind(name: str, gives: Any, *takes: Any, quick: bool = False) -> Callable[..., Any]:
+    """A C function of PDFium. `quick` ones keep the interpreter lock: cheaper, for tiny calls."""
+    raw: Any = pypdfium2.raw
+    address = ctypes.cast(getattr(raw, name), c_void_p).value
+    assert address is not None
+    prototype = ctypes.PYFUNCTYPE if quick else ctypes.CFUNCTYPE
+    return prototype(gives, *takes)(address)
+
+
+_load = _bind("FPDF_LoadMemDocument64", c_void_p, c_char_p, c_size_t, c_char_p)
+_close = _bind("FPDF_CloseDocument", None, c_void_p)
+_last_error = _bind("FPDF_GetLastError", c_ulong)
+_page_count = _bind("FPDF_GetPageCount", c_int, c_void_p)
+_meta = _bind("FPDF_GetMetaText", c_ulong, c_void_p, c_char_p, c_void_p, c_ulong)
+_load_page = _bind("FPDF_LoadPage", c_void_p, c_void_p, c_int)
+_close_page = _bind("FPDF_ClosePage", None, c_void_p)
+_rotation = _bind("FPDFPage_GetRotation", c_int, c_void_p)
+_bounds = _bind("FPDF_GetPageBoundingBox", c_int, c_void_p, c_void_p)
+_annotation_count = _bind("FPDFPage_GetAnnotCount", c_int, c_void_p)
+_flatten = _bind("FPDFPage_Flatten", c_int, c_void_p, c_int)
+_load_text = _bind("FPDFText_LoadPage", c_void_p, c_void_p)
+_close_text = _bind("FPDFText_ClosePage", None, c_void_p)
+_char_count = _bind("FPDFText_CountChars", c_int, c_void_p)
+_text = _bind("FPDFText_GetText", c_int, c_void_p, c_int, c_int, c_void_p)
+_code = _bind("FPDFText_GetUnicode", c_uint, c_void_p, c_int, quick=True)
+_angle = _bind("FPDFText_GetCharAngle", c_float, c_void_p, c_int, quick=True)
+_loose_box = _bind("FPDFText_GetLooseCharBox", c_int, c_void_p, c_int, c_void_p, quick=True)
+
+
+class Unopened(Exception):  # noqa: N818  it says what state the file is in
+    """PDFium gives no document; `code` is its last error."""
+
+    def __init__(self, code: int) -> None:
+        self.code: int = code
+        super().__init__(f"PDFium error {code}")
+
+
+@dataclass(frozen=True, slots=True)
+class Pdf:
+    """An open PDF. `data` is what PDFium reads from, and so must live as long."""
+
+    handle: int
+    data: bytes
+
+    @property
+    def page_count(self) -> int:
+        return _page_count(self.handle)
+
+    def meta(self, key: str) -> str:
+        """One entry of the document's information; the empty string where there is none."""
+        size = min(_meta(self.handle, key.encode(), None, 0), 4096)
+        buffer = ctypes.create_string_buffer(max(size, 2))
+        _meta(self.handle, key.encode(), buffer, size)
+        return buffer.raw[: size - size % 2].decode("utf-16-le", "replace").rstrip("\0")
+
+
+@dataclass(frozen=True, slots=True)
+class PageShape:
+    """Where the shown page lies in the PDF's own coordinates, and its quarter turns clockwise."""
+
+    left: float
+    bottom: float
+    right: float
+    top: float
+    turns: int
+
+    @property
+    def size(self) -> tuple[float, float]:
+        """Width and height as shown."""
+        width, height = self.right - self.left, self.top - self.bottom
+        return (height, width) if self.turns % 2 else (width, height)
+
+    def shown(self, boxes: Floats) -> Floats:
+        """Boxes of left, top, right, bottom, as x0, y0, x1, y1 with the origin at the top left."""
+        left, top, right, bottom = boxes.T
+        corners = {
+            0: (left - self.left, self.top - top, right - self.left, self.top - bottom),
+            1: (bottom - self.bottom, left - self.left, top - self.bottom, right - self.left),
+            2: (self.right - right, bottom - self.bottom, self.right - left, top - self.bottom),
+            3: (self.top - top, self.right - right, self.top - bottom, self.right - left),
+        }
+        return np.stack(corners[self.turns], axis=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Characters:
+    """A page's text in PDFium's order: codes, boxes as the page is shown, and angles on demand."""
+
+    codes: NDArray[np.uint32]
+    boxes: Floats
+    angle_of: Callable[[int], float]
+
+
+@contextmanager
+def opened(data: bytes) -> Generator[Pdf, None, None]:
+    """The PDF in these bytes; the empty password is tried. Raises Unopened."""
+    handle = _load(data, len(data), None)
+    if not handle:
+        raise Unopened(_last_error())
+    try:
+        yield Pdf(handle, data)
+    finally:
+        _close(handle)
+
+
+@contextmanager
+def loaded(pdf: Pdf, index: int) -> Generator[int | None, None, None]:
+    """The handle of one page, filled-in form fields drawn into it; None where it does not load."""
+    handle = _load_page(pdf.handle, index)
+    if handle and _annotation_count(handle) > 0 and _flatten(handle, 0) == 1:
+        _close_page(handle)
+        handle = _load_page(pdf.handle, index)
+    try:
+        yield handle
+    finally:
+        if handle:
+            _close_page(handle)
+
+
+def shape(page: int) -> PageShape:
+    sides = (c_float * 4)()
+    _bounds(page, sides)
+    left, top, right, bottom = sides
+    return PageShape(left, bottom, right, top, _rotation(page) % 4)
+
+
+@contextmanager
+def text_of(page: int) -> Generator[tuple[int, int], None, None]:
+    """The handle of a page's text (0 where there is none) and how many characters it has."""
+    handle = _load_text(page) or 0
+    try:
+        yield handle, max(_char_count(handle), 0) if handle else 0
+    finally:
+        if handle:
+            _close_text(handle)
+
+
+def characters(text: int, count: int, page: PageShape) -> Characters:
+    """All characters of a page's text. Angles can be asked only while the text is open."""
+    boxes = np.zeros((count, 4), np.float32)
+    start = boxes.ctypes.data
+    calls = map(_loose_box, repeat(text), range(count), range(start, start + 16 * count, 16))
+    deque(calls, maxlen=0)
+    turned = page.turns * 90
+
+    def angle_of(index: int) -> float:
+        return math.degrees(_angle(text, index)) + turned
+
+    return Characters(_codes(text, count), page.shown(boxes.astype(np.float64)), angle_of)
+
+
+def _codes(text: int, count: int) -> NDArray[np.uint32]:
+    """All codes in one call, or one by one where that call skips characters or splits them."""
+    buffer = np.zeros(count + 1, np.uint16)
+    written = _text(text, 0, count, buffer.ctypes.data)
+    split = (buffer >= _SURROGATES[0]) & (buffer <= _SURROGATES[1])
+    if written == count + 1 and not split.any():
+        return buffer[:count].astype(np.uint32)
+    return np.fromiter(map(_code, repeat(text), range(count)), np.uint32, count)

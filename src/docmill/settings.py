@@ -1,0 +1,185 @@
+"""All that an operator can set: environment first, then docmill.toml. Read once, frozen."""
+
+import difflib
+import os
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, ClassVar, Final, Literal
+
+from pydantic import AliasChoices, BaseModel, Field, SecretStr, ValidationError
+from pydantic.fields import FieldInfo
+from pydantic_settings import (
+    BaseSettings,
+    InitSettingsSource,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+)
+
+PREFIX: Final = "DOCMILL_"
+CONFIG: Final = "DOCMILL_CONFIG"
+# Read elsewhere than in this class: where the file is, and the switch of the set-up script.
+OTHER_NAMES: Final = frozenset({CONFIG, "DOCMILL_URL", "DOCMILL_TOKEN"})
+
+
+class BadSettings(Exception):  # noqa: N818  shown to operators as it is
+    """What is wrong with the configuration, one line per mistake."""
+
+
+class RetryRule(BaseModel, frozen=True, extra="forbid"):
+    """How one pipeline's jobs are tried again."""
+
+    attempts: int = Field(3, ge=1, le=20)
+    delays_seconds: tuple[float, ...] = ()
+
+
+def _named(*names: str) -> AliasChoices:
+    return AliasChoices(*names)
+
+
+class Settings(BaseSettings):
+    """Names are DOCMILL_ plus the field's; those other tools use are honoured as well."""
+
+    model_config: ClassVar[SettingsConfigDict] = SettingsConfigDict(
+        env_prefix=PREFIX, frozen=True, extra="forbid", populate_by_name=True
+    )
+
+    data: Path = Field(Path("data"), description="Folder of the embedded database and local store")
+    database_url: SecretStr | None = Field(
+        None,
+        validation_alias=_named("database_url", "DOCMILL_DATABASE_URL", "DATABASE_URL"),
+        description="PostgreSQL to use instead of the embedded one",
+    )
+    database_connections: int = Field(10, ge=2, description="Connections per process")
+    database_pooler: bool = Field(
+        False, description="A transaction pooler stands before the database: poll, do not LISTEN"
+    )
+    allow_async_commit: bool = Field(
+        False, description="Start although the database may forget commits (synchronous_commit=off)"
+    )
+    store: str | None = Field(None, description="Where bytes go: file:///folder; default DATA/store")
+
+    host: str = Field("127.0.0.1", description="Address to serve on")
+    port: int = Field(8000, ge=0, le=65535, description="Port to serve on; 0 takes a free one")
+    production: bool = Field(False, description="Secure cookies, JSON logs")
+    auth_mode: Literal["session", "jwt", "both"] = Field(
+        "session",
+        validation_alias=_named("auth_mode", "DOCMILL_AUTH_MODE", "AUTH_MODE"),
+        description="Who may come in: anonymous sessions, tokens, or both",
+    )
+    jwt_secret: SecretStr | None = Field(
+        None,
+        validation_alias=_named("jwt_secret", "DOCMILL_JWT_SECRET", "JWT_SECRET"),
+        description="Secret of HS256 tokens, at least 32 bytes",
+    )
+    jwt_jwks_url: str | None = Field(None, description="Address of the keys of RS256/ES256 tokens")
+    jwt_audience: str | None = Field(None, description="Required audience of tokens")
+    jwt_issuer: str | None = Field(None, description="Required issuer of tokens")
+    jwt_premium_claim: str = Field("premium", description="Claim that gives priority 10 when true")
+
+    max_upload_bytes: int = Field(52_428_800, ge=1, description="Largest file accepted")
+    max_files: int = Field(20, ge=1, description="Most files in one request")
+    uploads_per_minute: int = Field(10, ge=0, description="Uploads a minute per owner; 0: no limit")
+    disk_limit_percent: int = Field(90, ge=1, le=100, description="Fuller than this: no uploads")
+    default_pipeline: str = Field("extract", description="Pipeline of POST /api/upload")
+    documents_pipeline: str = Field("extract", description="Pipeline of POST /documents")
+    share_results: bool = Field(
+        False, description="The same content of two owners is converted once (global dedupe)"
+    )
+
+    pipelines: tuple[str, ...] = Field((), description="Pipelines this worker serves; empty: all")
+    worker_slots: int = Field(3, ge=1, le=256, description="Jobs a worker runs at a time")
+    lease_seconds: float = Field(300, gt=0, description="How long a silent worker keeps a job")
+    heartbeat_seconds: float = Field(30, gt=0, description="How often leases are extended")
+    poll_seconds: float = Field(5, gt=0, description="How often to look for work unasked")
+    grace_seconds: float = Field(30, ge=0, description="How long a stopping worker finishes work")
+    longest_seconds: float = Field(7200, gt=0, description="A job running longer is taken back")
+    rescue_seconds: float = Field(15, gt=0, description="How often to look for lost jobs")
+    attempts: int = Field(3, ge=1, le=20, description="How often a job is tried")
+    retry_seconds: float = Field(5, ge=0, description="Delay before a retry: this x 2^attempt")
+    retry_jitter_seconds: float = Field(5, ge=0, description="Random seconds added to the delay")
+    retries: Mapping[str, RetryRule] = Field(
+        default_factory=dict[str, RetryRule],
+        description='Per pipeline: {"trades": {"attempts": 4, "delays_seconds": [300, 900, 3600]}}',
+    )
+    child_memory_mb: int = Field(1024, ge=256, description="Memory one conversion may use")
+    child_stall_seconds: float = Field(10, gt=0, description="Longest silence of a conversion")
+    child_seconds: float = Field(1800, gt=0, description="Longest conversion")
+
+    keep_uploads_days: float = Field(7, gt=0, description="How long uploads are kept")
+    keep_results_days: float = Field(30, gt=0, description="How long results are kept")
+    keep_events_days: float = Field(90, gt=0, description="How long events stay in the database")
+    delete_on_download: bool = Field(False, description="Results go with their first download")
+
+    log_level: Literal["debug", "info", "warning", "error"] = Field("info", description="Verbosity")
+    failpoints: str = Field("", description="For tests: places where the process shall die")
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        **_: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        return init_settings, env_settings, InitSettingsSource(settings_cls, _from_file())
+
+
+def fields() -> Mapping[str, FieldInfo]:
+    return Settings.model_fields
+
+
+def read(**given: Any) -> Settings:
+    """The settings, or BadSettings that says what to change. `given` comes from the command line."""
+    _check_names()
+    try:
+        settings = Settings(**{name: value for name, value in given.items() if value is not None})
+    except ValidationError as exc:
+        raise BadSettings("\n".join(_mistake(error) for error in exc.errors())) from None
+    _check_together(settings)
+    return settings
+
+
+def _check_names() -> None:
+    known = {PREFIX + name.upper() for name in fields()} | OTHER_NAMES
+    for name in sorted(os.environ):
+        if name.startswith(PREFIX) and name not in known:
+            raise BadSettings(f"{name} is not a setting.{_nearest(name, known)}")
+
+
+def _check_together(settings: Settings) -> None:
+    if settings.heartbeat_seconds >= settings.lease_seconds:
+        raise BadSettings("DOCMILL_HEARTBEAT_SECONDS must be smaller than DOCMILL_LEASE_SECONDS.")
+    if settings.auth_mode != "session" and not (settings.jwt_secret or settings.jwt_jwks_url):
+        raise BadSettings(
+            f"AUTH_MODE={settings.auth_mode} needs DOCMILL_JWT_SECRET or DOCMILL_JWT_JWKS_URL."
+        )
+    if settings.jwt_secret and len(settings.jwt_secret.get_secret_value().encode()) < 32:
+        raise BadSettings("DOCMILL_JWT_SECRET is too short: use at least 32 bytes.")
+
+
+def _from_file() -> dict[str, Any]:
+    path = Path(os.environ.get(CONFIG, "docmill.toml"))
+    if not path.is_file():
+        if CONFIG in os.environ:
+            raise BadSettings(f"{CONFIG} names {path}, which is not a file.")
+        return {}
+    try:
+        found = tomllib.loads(path.read_text("utf-8"))
+    except tomllib.TOMLDecodeError as exc:
+        raise BadSettings(f"{path} can't be read: {exc}") from None
+    for name in found:
+        if name not in fields():
+            raise BadSettings(f"{name} in {path} is not a setting.{_nearest(name, set(fields()))}")
+    return found
+
+
+def _nearest(name: str, known: set[str]) -> str:
+    near = difflib.get_close_matches(name, known, 1, 0.5)
+    return f" Did you mean {near[0]}?" if near else " `docmill config show` lists them all."
+
+
+def _mistake(error: Any) -> str:
+    where = ".".join(str(part) for part in error["loc"])
+    name = where if where.isupper() else PREFIX + where.upper()
+    return f"{name}: {error['msg']}."

@@ -1,0 +1,193 @@
+"""Results going out: as a download, and inside the status that programs poll."""
+
+import json
+import zlib
+from collections.abc import AsyncIterator
+from datetime import datetime
+from pathlib import PurePath
+from typing import Annotated, Any, Final
+from urllib.parse import quote
+
+from fastapi import APIRouter, Header
+from pydantic import BaseModel, Field
+from starlette.responses import JSONResponse, Response, StreamingResponse
+
+from docmill.core.faults import FAULTS, Faulted
+from docmill.core.jobs import Job, Status
+from docmill.db import jobs, results
+from docmill.db.pool import connection
+from docmill.db.results import Result
+from docmill.web import asking, problems
+from docmill.web.api.jobs import LOOKUP
+from docmill.web.deps import Asker, Here, Site, own_job
+
+router = APIRouter(prefix="/api", tags=["results"])
+
+PIECE: Final = 1 << 18
+ENDINGS: Final = {"application/json": ".json", "application/xml": ".xml"}
+WORDS: Final = {
+    Status.UPLOADED: "queued",
+    Status.QUEUED: "queued",
+    Status.PROCESSING: "processing",
+    Status.COMPLETE: "completed",
+    Status.FAILED: "failed",
+    Status.CANCELLED: "failed",
+}
+
+
+@router.get(
+    "/jobs/{job_id}/download",
+    summary="The result of a complete job",
+    response_class=Response,
+    responses=problems.documented(*LOOKUP, "NOT_READY", "EXPIRED", "IO_ERROR")
+    | {200: {"description": "The result", "content": {"application/json": {}}}},
+)
+async def download_result(
+    job_id: str,
+    here: Here,
+    owner: Asker,
+    accept_encoding: Annotated[str | None, Header()] = None,
+) -> Response:
+    async with connection(here.services.pool) as conn:
+        job = await own_job(conn, owner, job_id)
+        result = await results.of_job(conn, job.id)
+        _check_there(job, result)
+        assert result is not None
+    packed = await _opened(here, result)
+    async with connection(here.services.pool) as conn:
+        await jobs.count_download(conn, job.id)
+    here.services.changes.ring()
+    headers = {
+        "content-disposition": _disposition(job, result),
+        "cache-control": "private, no-store",
+        "vary": "Accept-Encoding, Cookie",
+    }
+    if asking.accepts_gzip(accept_encoding):
+        headers |= {"content-encoding": "gzip", "content-length": str(result.stored_bytes)}
+        body = packed
+    else:
+        headers["content-length"] = str(result.bytes)
+        body = unpacked(packed)
+    if here.rules.delete_on_download:
+        body = _then_forget(here, job, result, body)
+    return StreamingResponse(body, headers=headers, media_type=result.content_type)
+
+
+def _check_there(job: Job, result: Result | None) -> None:
+    if job.status is not Status.COMPLETE:
+        raise Faulted("NOT_READY", jobId=str(job.id), status=str(job.status))
+    if result is None:
+        raise Faulted("EXPIRED", jobId=str(job.id))
+
+
+async def _opened(here: Site, result: Result) -> AsyncIterator[bytes]:
+    """The stored bytes. The first are read now, so that a missing file still gets its answer."""
+    chunks = here.services.store.chunks(result.key)
+    first = await anext(chunks, b"")
+
+    async def whole() -> AsyncIterator[bytes]:
+        yield first
+        async for chunk in chunks:
+            yield chunk
+
+    return whole()
+
+
+async def unpacked(packed: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    """Gunzip in small pieces: memory grows neither with the file nor with what it unpacks to."""
+    gzip = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16)
+    async for chunk in packed:
+        left = chunk
+        while left:
+            yield gzip.decompress(left, PIECE)
+            left = gzip.unconsumed_tail
+    if rest := gzip.flush():
+        yield rest
+
+
+async def _then_forget(
+    here: Site, job: Job, result: Result, body: AsyncIterator[bytes]
+) -> AsyncIterator[bytes]:
+    """Installations may let a result go with its first download, once it was sent to the end."""
+    async for chunk in body:
+        yield chunk
+    await here.services.store.delete(result.key)
+    async with connection(here.services.pool) as conn:
+        await results.expire(conn, job.id, result.key)
+    here.services.changes.ring()
+
+
+def _disposition(job: Job, result: Result) -> str:
+    """RFC 6266: a plain name for old clients, the whole one for the others."""
+    stem = PurePath(job.original_filename).stem or "result"
+    name = stem + ENDINGS.get(result.content_type, "")
+    plain = "".join(c if c.isascii() and (c.isalnum() or c in " ._-") else "_" for c in name)
+    return f"attachment; filename=\"{plain}\"; filename*=UTF-8''{quote(name, safe='')}"
+
+
+class StatusAnswer(BaseModel):
+    """For programs that poll. Times are milliseconds since 1970, spans milliseconds."""
+
+    success: bool
+    jobId: str  # noqa: N815  the contract's names
+    status: str = Field(examples=["queued", "processing", "completed", "failed"])
+    progress: int
+    queuedAt: int | None  # noqa: N815
+    startedAt: int | None  # noqa: N815
+    completedAt: int | None = Field(description="When the job ended, well or not")  # noqa: N815
+    processingTime: int | None  # noqa: N815
+    result: Any = Field(default=None, description="Only when completed")
+    error: str | None = Field(default=None, description="Only when failed, with `code`")
+    code: str | None = None
+
+
+@router.get(
+    "/job-status/{job_id}",
+    summary="A job's status in four words; with its result when completed",
+    response_model=StatusAnswer,
+    responses=problems.documented(*LOOKUP, "IO_ERROR"),
+)
+async def job_status(job_id: str, here: Here, owner: Asker) -> Response:
+    """A cancelled job shows as failed with the code CANCELLED."""
+    async with connection(here.services.pool) as conn:
+        job = await own_job(conn, owner, job_id)
+        result = await results.of_job(conn, job.id)
+    facts = _facts(job)
+    if result is None:
+        return JSONResponse(facts | _error(job))
+    body = _with_result(facts, unpacked(await _opened(here, result)))
+    return StreamingResponse(body, media_type="application/json")
+
+
+def _facts(job: Job) -> dict[str, Any]:
+    ended_at = job.completed_at or job.failed_at or job.cancelled_at
+    took = ended_at - job.started_at if ended_at and job.started_at else None
+    return {
+        "success": True,
+        "jobId": str(job.id),
+        "status": WORDS[job.status],
+        "progress": job.progress,
+        "queuedAt": _ms(job.queued_at),
+        "startedAt": _ms(job.started_at),
+        "completedAt": _ms(ended_at),
+        "processingTime": round(took.total_seconds() * 1000) if took else None,
+    }
+
+
+def _ms(at: datetime | None) -> int | None:
+    return round(at.timestamp() * 1000) if at else None
+
+
+def _error(job: Job) -> dict[str, Any]:
+    if job.status is Status.FAILED:
+        return {"error": job.error_message, "code": job.error_code}
+    code = {Status.CANCELLED: "CANCELLED", Status.COMPLETE: "EXPIRED"}.get(job.status)
+    return {"error": FAULTS[code].says, "code": code} if code else {}
+
+
+async def _with_result(facts: dict[str, Any], result: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    """The stored result is JSON already: it goes out between the braces as it is."""
+    yield json.dumps(facts)[:-1].encode() + b', "result": '
+    async for piece in result:
+        yield piece
+    yield b"}"

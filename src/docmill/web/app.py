@@ -1,0 +1,62 @@
+"""create(): the web application from its services and rules."""
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager, suppress
+
+from fastapi import FastAPI
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+
+from docmill import __version__
+from docmill.core.faults import Faulted
+from docmill.db.pool import connection
+from docmill.web import problems
+from docmill.web.api import catalog, jobs, results, upload
+from docmill.web.auth import Tokens
+from docmill.web.deps import Site
+from docmill.web.edge import Edge
+from docmill.web.live import Live
+from docmill.web.metrics import Meters
+from docmill.web.paces import Paces
+from docmill.web.rules import Rules
+from docmill.wiring import Services
+
+__all__ = ["Rules", "create"]
+
+
+def create(services: Services, rules: Rules) -> FastAPI:
+    site = Site(
+        services=services,
+        rules=rules,
+        live=Live(services.pool, services.listen_url),
+        paces=Paces(services.pool),
+        meters=Meters(),
+        tokens=Tokens(rules.tokens),
+    )
+    app = FastAPI(
+        title="docmill",
+        version=__version__,
+        summary="Documents in, data out, durably.",
+        lifespan=_lifespan,
+        docs_url=None,  # FastAPI's pages load their scripts from a CDN
+        redoc_url=None,
+        redirect_slashes=False,
+    )
+    app.state.site = site
+    app.add_exception_handler(Faulted, problems.faulted)
+    app.add_exception_handler(RequestValidationError, problems.invalid)
+    app.add_exception_handler(HTTPException, problems.refused)
+    app.add_middleware(Edge, meters=site.meters)
+    for part in (upload, jobs, results, catalog):
+        app.include_router(part.router)
+    return app
+
+
+@asynccontextmanager
+async def _lifespan(app: FastAPI) -> AsyncGenerator[None]:
+    site: Site = app.state.site
+    with suppress(Faulted):
+        async with connection(site.services.pool) as conn:
+            await site.meters.begin(conn)
+    async with site.live.running():
+        yield

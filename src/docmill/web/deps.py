@@ -1,0 +1,60 @@
+"""What every route works with, who is asking, and the check that a job is the asker's."""
+
+from dataclasses import dataclass
+from typing import Annotated
+from uuid import UUID
+
+from fastapi import Depends
+from starlette.requests import Request
+
+from docmill.core.documents import clean_text
+from docmill.core.faults import Faulted
+from docmill.core.jobs import Job, JobId
+from docmill.core.owners import Owner
+from docmill.db import jobs
+from docmill.db.pool import Connection
+from docmill.web import auth
+from docmill.web.live import Live
+from docmill.web.metrics import Meters
+from docmill.web.paces import Paces
+from docmill.web.rules import Rules
+from docmill.wiring import Services
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """One application: the services, the rules, and what this process keeps in memory."""
+
+    services: Services
+    rules: Rules
+    live: Live
+    paces: Paces
+    meters: Meters
+    tokens: auth.Tokens
+
+
+async def the_site(request: Request) -> Site:
+    return request.app.state.site
+
+
+Here = Annotated[Site, Depends(the_site)]
+
+
+async def the_asker(request: Request, here: Here) -> Owner:
+    return await auth.owner_of(request, here.rules, here.tokens)
+
+
+Asker = Annotated[Owner, Depends(the_asker)]
+
+
+async def own_job(conn: Connection, owner: Owner, job_id: str) -> Job:
+    """The job, if there is one and it is the asker's."""
+    try:
+        job = await jobs.one(conn, JobId(UUID(job_id)))
+    except ValueError:
+        job = None
+    if job is None:
+        raise Faulted("JOB_NOT_FOUND", jobId=clean_text(job_id)[:64])
+    if job.owner != owner.key:
+        raise Faulted("FORBIDDEN", jobId=str(job.id))
+    return job

@@ -1,0 +1,232 @@
+"""Reading a multipart body as it comes: fields are remembered, files go to a stage in blocks."""
+
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass
+from email.message import Message
+from typing import Final
+
+import multipart
+from starlette.datastructures import Headers
+from starlette.requests import Request
+
+from docmill.core.faults import Faulted
+from docmill.ingest import checks
+from docmill.ingest.checks import HEAD, Offer
+from docmill.ingest.staging import Stage, Staged
+from docmill.storage import Store
+from docmill.web.rules import Rules
+
+FILE_NAMES: Final = frozenset({"file", "files", "file[]", "files[]"})
+FIELDS: Final = frozenset({"pipeline", "mapping", "priority"})
+MAX_FIELD: Final = 1024
+MAX_FIELDS: Final = 32
+# Room for the boundaries, headers and fields around the files.
+SURROUNDINGS: Final = 1 << 20
+# How far a too large first file is read on in the hope that others follow it.
+SKIP_BYTES: Final = 7 << 20
+LONGEST_KEY: Final = 255
+
+
+@dataclass(frozen=True, slots=True)
+class Wishes:
+    """What the sender wants done; None where the field did not come."""
+
+    pipeline: str | None = None
+    mapping: str | None = None
+    priority: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """One file of a request that may not enter, and why."""
+
+    filename: str
+    fault: Faulted
+
+
+@dataclass(frozen=True, slots=True)
+class Received:
+    """A body read to its end."""
+
+    wishes: Wishes
+    files: list[Staged | Refused]
+
+    async def abort(self, *, after: int = -1) -> None:
+        for file in self.files[after + 1 :]:
+            if isinstance(file, Staged):
+                await file.writer.abort()
+
+
+def wishes_of(values: Mapping[str, str], offer: Offer) -> Wishes:
+    """Checked as far as they are known: a bad wish is refused before anything is stored."""
+    wishes = Wishes(values.get("pipeline") or None, values.get("mapping") or None)
+    if wishes.pipeline is not None:
+        checks.check_wanted(offer, wishes.pipeline, wishes.mapping)
+    if not values.get("priority"):
+        return wishes
+    try:
+        priority = int(values["priority"])
+    except ValueError:
+        priority = 1000
+    if not -100 <= priority <= 100:
+        raise Faulted("BAD_REQUEST", mistakes=[{"at": "priority", "message": "not -100 to 100"}])
+    return Wishes(wishes.pipeline, wishes.mapping, priority)
+
+
+def boundary_of(headers: Headers, rules: Rules) -> str:
+    """Everything the headers tell, checked before a byte of the body is read."""
+    header = Message()
+    header["content-type"] = headers.get("content-type", "").replace("\n", " ")
+    kind, boundary = header.get_content_type(), header.get_boundary("")
+    if kind != "multipart/form-data" or not 0 < len(boundary) <= 200:
+        raise Faulted("NO_FILE", "not multipart/form-data with a boundary")
+    declared = headers.get("content-length", "0")
+    if not declared.isdecimal():
+        raise Faulted("BAD_REQUEST", "Content-Length is not a number")
+    if int(declared) > most_bytes(rules):
+        raise Faulted("TOO_LARGE", "by its Content-Length", maxSize=rules.max_upload_bytes)
+    return boundary
+
+
+def most_bytes(rules: Rules) -> int:
+    return rules.max_files * rules.max_upload_bytes + SURROUNDINGS
+
+
+def request_key_of(headers: Headers) -> str | None:
+    """The Idempotency-Key, if one was sent."""
+    key = headers.get("idempotency-key")
+    if key is not None and not (
+        0 < len(key) <= LONGEST_KEY and key.isascii() and key.isprintable()
+    ):
+        message = f"1 to {LONGEST_KEY} printable characters"
+        raise Faulted("BAD_REQUEST", mistakes=[{"at": "Idempotency-Key", "message": message}])
+    return key
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """What a reading works with."""
+
+    store: Store
+    offer: Offer
+    rules: Rules
+
+
+async def receive(request: Request, boundary: str, desk: Desk) -> Received:
+    """Read the whole body. Whatever stops it, nothing that was staged is left."""
+    reading = Reading(desk, {k: v for k, v in request.query_params.items() if k in FIELDS})
+    parser = multipart.PushMultipartParser(boundary, max_segment_count=MAX_FIELDS + MAX_FIELDS)
+    try:
+        with parser:
+            async for chunk in _limited(request.stream(), most_bytes(desk.rules)):
+                for event in parser.parse(chunk):
+                    await reading.take(event)
+        return reading.done()
+    except multipart.MultipartError as exc:
+        await reading.abort()
+        raise Faulted("BAD_REQUEST", f"multipart: {exc}") from exc
+    except BaseException:
+        await reading.abort()
+        raise
+
+
+async def _limited(stream: AsyncIterator[bytes], most: int) -> AsyncIterator[bytes]:
+    """A chunked body has no declared length; it ends here at the latest."""
+    async for chunk in stream:
+        most -= len(chunk)
+        if most < 0:
+            raise Faulted("TOO_LARGE", "the body as a whole")
+        if chunk:
+            yield chunk
+
+
+class Reading:
+    """Takes the parser's events one by one: a part begins, its bytes, its end (None)."""
+
+    def __init__(self, desk: Desk, given: dict[str, str]) -> None:
+        self._desk: Desk = desk
+        self._values: dict[str, str] = given
+        self._wishes: Wishes = wishes_of(given, desk.offer)
+        self._files: list[Staged | Refused] = []
+        self._fields: int = 0
+        self._name: str = ""
+        self._value: bytearray = bytearray()
+        self._stage: Stage | None = None
+        self._typed: bool = False
+        self._skipped: int | None = None
+
+    async def take(self, event: multipart.MultipartSegment | bytes | None) -> None:
+        if isinstance(event, multipart.MultipartSegment):
+            self._begin(event)
+        elif event is None:
+            await self._end()
+        elif self._stage is not None:
+            await self._write(self._stage, event)
+        elif self._name in FIELDS:
+            self._value += event
+            if len(self._value) > MAX_FIELD:
+                raise Faulted("BAD_REQUEST", f"the field {self._name} is too long")
+        elif self._skipped is not None:
+            self._skip(len(event))
+
+    def done(self) -> Received:
+        if not self._files:
+            raise Faulted("NO_FILE")
+        return Received(self._wishes, self._files)
+
+    async def abort(self) -> None:
+        if self._stage:
+            await self._stage.abort()
+        await Received(self._wishes, self._files).abort()
+
+    def _begin(self, part: multipart.MultipartSegment) -> None:
+        self._name, self._value, self._skipped = part.name or "", bytearray(), None
+        if self._name not in FILE_NAMES:
+            self._fields += 1
+            if self._fields > MAX_FIELDS:
+                raise Faulted("BAD_REQUEST", "too many fields")
+            return
+        if len(self._files) >= self._desk.rules.max_files:
+            raise Faulted("TOO_MANY_FILES", maxFiles=self._desk.rules.max_files)
+        limit = self._desk.rules.max_upload_bytes
+        self._stage = Stage(self._desk.store, part.filename or "", max_bytes=limit)
+        self._typed = False
+
+    async def _write(self, stage: Stage, chunk: bytes) -> None:
+        try:
+            await stage.write(chunk)
+            if len(stage.head) == HEAD:
+                self._check_type(stage)
+        except Faulted as exc:
+            await self._refuse(stage, exc)
+
+    def _check_type(self, stage: Stage) -> None:
+        """Refuse with the first bytes, when the pipeline is known by then."""
+        if not self._typed and self._wishes.pipeline:
+            checks.check_type(self._desk.offer, self._wishes.pipeline, stage.head)
+            self._typed = True
+
+    async def _refuse(self, stage: Stage, exc: Faulted) -> None:
+        """A file's own fault is its outcome; a fault of the store is everybody's."""
+        await stage.abort()
+        if exc.fault.status >= 500:
+            raise exc
+        self._stage, self._skipped = None, 0
+        self._files.append(Refused(stage.filename, exc))
+
+    def _skip(self, count: int) -> None:
+        assert self._skipped is not None
+        self._skipped += count
+        refused = self._files[-1]
+        if len(self._files) == 1 and self._skipped > SKIP_BYTES and isinstance(refused, Refused):
+            raise refused.fault
+
+    async def _end(self) -> None:
+        stage, self._stage = self._stage, None
+        if stage is not None:
+            # A browser's file input that was left empty sends a part without a name or bytes.
+            if stage.filename or stage.bytes:
+                self._files.append(await stage.finish())
+        elif self._name in FIELDS:
+            self._values[self._name] = self._value.decode("utf-8", "replace").strip()
+            self._wishes = wishes_of(self._values, self._desk.offer)

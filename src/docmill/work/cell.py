@@ -1,0 +1,196 @@
+"""Inside a child: one confined run of one pipeline, and its last word to the worker."""
+
+import errno
+import json
+import os
+import re
+import select
+import threading
+import time
+import traceback
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, NoReturn
+
+from docmill.core import faults, pipeline
+from docmill.work import confine, framing
+from docmill.work.framing import Kind
+
+_FRAMES_SHOWN: Final = 30
+_CHAIN_SHOWN: Final = 5
+# JSON may need six bytes a character, and a fault frame has 64 KiB.
+_STACK_CHARACTERS: Final = 8_000
+_ESCAPED_NUL: Final = re.compile(rb"(?<!\\)((?:\\\\)*)\\u0000")
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """The pipelines of this nursery by name, and the stacks of those that could not be imported."""
+
+    pipelines: Mapping[str, pipeline.Pipeline]
+    broken: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What every child of this nursery keeps to."""
+
+    caps: confine.Caps
+    filtered: bool
+
+
+class Channel:
+    """The child's end. A worker that does not listen ends the child: nobody wants its answer."""
+
+    def __init__(self, fd: int) -> None:
+        self._fd = fd
+        self._lock = threading.Lock()
+        self._writable = select.poll()
+        self._writable.register(fd, select.POLLOUT)
+        self._sent_at = 0.0
+        self._stage = ""
+        self._spare = framing.SPARE_STAGES
+
+    def receive(self) -> Mapping[str, Any]:
+        """The task, which the worker sends first."""
+        header = self._read(framing.HEADER.size)
+        _, length = framing.measure(header, frozenset({Kind.TASK}))
+        return json.loads(self._read(length))
+
+    def progress(self, percent: int, stage: str) -> None:
+        """Never waits: what comes too often, or finds the channel full, is left out."""
+        with self._lock:
+            now = time.monotonic()
+            if now - self._sent_at < framing.PACE_SECONDS:
+                if stage == self._stage or self._spare == 0:
+                    return
+                self._spare -= 1
+            if not self._writable.poll(0):
+                return
+            self._sent_at, self._stage = now, stage
+            payload = bytes([max(0, min(100, int(percent)))]) + stage.encode(errors="replace")[:255]
+            self._write(framing.pack(Kind.PROGRESS, payload))
+
+    def end(self, kind: Kind, payload: bytes) -> NoReturn:
+        """The last word; no other thread gets to speak after it."""
+        self._lock.acquire()
+        self._write(framing.heading(kind, len(payload)))
+        self._write(payload)
+        os._exit(0)
+
+    def _read(self, length: int) -> bytes:
+        data = bytearray()
+        while len(data) < length:
+            piece = os.read(self._fd, length - len(data))
+            if not piece:
+                os._exit(1)
+            data += piece
+        return bytes(data)
+
+    def _write(self, data: bytes) -> None:
+        rest = memoryview(data)
+        try:
+            while rest:
+                rest = rest[os.write(self._fd, rest) :]
+        except OSError:
+            os._exit(1)
+
+
+def live(channel_fd: int, document: int, *, loaded: Loaded, rules: Rules) -> NoReturn:
+    """The whole life of a child, after the fork. It never returns and runs no exit handlers."""
+    try:
+        channel = Channel(channel_fd)
+        confine.limit(rules.caps)
+        if rules.filtered:
+            confine.filter_calls()
+        task = channel.receive()
+        kind, payload = _answer(task, document, loaded=loaded, channel=channel)
+        channel.end(kind, payload)
+    except MemoryError:
+        os._exit(framing.NO_MEMORY_EXIT)
+    finally:
+        os._exit(1)
+
+
+def _answer(
+    task: Mapping[str, Any], document: int, *, loaded: Loaded, channel: Channel
+) -> tuple[Kind, bytes]:
+    try:
+        return Kind.RESULT, _run(task, document, loaded=loaded, channel=channel)
+    except faults.Faulted as exc:
+        return Kind.FAULT, _fault(exc.fault.code, exc.detail, _stack(exc))
+    except MemoryError as exc:
+        # The frames hold what filled the memory; they are dropped before anything is said.
+        place, exc.__traceback__ = _place(exc), None
+        return Kind.FAULT, _fault("OUT_OF_MEMORY", f"no memory left in {place}", "", exhausted=True)
+    except BaseException as exc:  # noqa: BLE001  SystemExit and panics of Rust libraries as well
+        return Kind.FAULT, _fault("UNKNOWN", f"{_named(exc)} in {_place(exc)}", _stack(exc))
+
+
+def _run(task: Mapping[str, Any], document: int, *, loaded: Loaded, channel: Channel) -> bytes:
+    name = task["pipeline"]
+    if name in loaded.broken:
+        raise faults.Faulted("UNKNOWN", f"pipeline {name} could not be imported")
+    if name not in loaded.pipelines:
+        raise faults.Faulted("UNKNOWN_PIPELINE", f"this worker has no pipeline {name}")
+    os.lseek(document, 0, os.SEEK_SET)
+    with os.fdopen(document, "rb") as file:
+        source = pipeline.Source(
+            file=file,
+            filename=task["filename"],
+            content_type=task["content_type"],
+            sha256=task["sha256"],
+            mapping=task["mapping"],
+            options=task["options"],
+        )
+        output = loaded.pipelines[name].run(source, pipeline.Tools(progress=channel.progress))
+    return _encode(output.data)
+
+
+def _encode(data: Mapping[str, Any]) -> bytes:
+    """JSON that every database takes: no NaN, no lone surrogates, no NUL."""
+    text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    encoded = text.encode(errors="replace")
+    if b"\\u0000" in encoded:
+        encoded = _ESCAPED_NUL.sub(rb"\1\\ufffd", encoded)
+    longest = framing.LONGEST[Kind.RESULT]
+    if len(encoded) > longest:
+        detail = f"a result of {len(encoded) >> 20} MB, at most {longest >> 20}"
+        raise faults.Faulted("OUT_OF_MEMORY", detail)
+    return encoded
+
+
+def _fault(code: str, detail: str, stack: str, *, exhausted: bool = False) -> bytes:
+    words = {
+        "code": code,
+        "detail": detail[:1000],
+        "stack": stack[-_STACK_CHARACTERS:],
+        "exhausted": exhausted,
+    }
+    return json.dumps(words).encode()
+
+
+def _named(exc: BaseException) -> str:
+    """The kind of an exception. Not its text: that may quote the document, and this is logged."""
+    number = exc.errno if isinstance(exc, OSError) else None
+    return type(exc).__name__ + (f" {errno.errorcode.get(number, number)}" if number else "")
+
+
+def _place(exc: BaseException) -> str:
+    frames = traceback.extract_tb(exc.__traceback__, limit=-1)
+    return f"{frames[0].name}, {os.path.basename(frames[0].filename)}:{frames[0].lineno}"  # noqa: PTH119
+
+
+def _stack(exc: BaseException) -> str:
+    """The stacks of an exception and what led to it, oldest first, without their texts."""
+    return "".join(reversed([*_stacks(exc)]))
+
+
+def _stacks(exc: BaseException) -> Iterator[str]:
+    seen: set[int] = set()
+    current: BaseException | None = exc
+    while current is not None and id(current) not in seen and len(seen) < _CHAIN_SHOWN:
+        seen.add(id(current))
+        lines = traceback.format_tb(current.__traceback__, limit=-_FRAMES_SHOWN)
+        yield "".join([*lines, _named(current), "\n"])
+        current = current.__cause__ or current.__context__

@@ -1,0 +1,91 @@
+"""The frames between worker, nursery and child: kind, length, payload. Bytes in, frames out."""
+
+import struct
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Final
+
+HEADER: Final = struct.Struct("!BI")
+# Worker to nursery: what to do, with which run. Small enough to arrive in one piece.
+ORDER: Final = struct.Struct("!cQ")
+START: Final = b"s"
+KILL: Final = b"k"
+# Nursery to worker: run, exit code (negative: signal), errno of a failed fork, us, cpu us, bytes.
+ENDED: Final = struct.Struct("!QiiQQQ")
+
+# A child speaks of progress this often at most, save for so many new stages that go at once.
+PACE_SECONDS: Final = 0.05
+SPARE_STAGES: Final = 200
+# The exit code of a child that had no memory left even to say so.
+NO_MEMORY_EXIT: Final = 77
+
+
+class Kind(IntEnum):
+    TASK = 1
+    PROGRESS = 2
+    RESULT = 3
+    FAULT = 4
+    HELLO = 5
+    ENDED = 6
+
+
+LONGEST: Final[Mapping[Kind, int]] = {
+    Kind.TASK: 16 << 20,
+    Kind.PROGRESS: 512,
+    Kind.RESULT: 256 << 20,
+    Kind.FAULT: 64 << 10,
+    Kind.HELLO: 1 << 20,
+    Kind.ENDED: ENDED.size,
+}
+
+
+class Malformed(ValueError):  # noqa: N818  it names what came, as Faulted does
+    """What arrived is not a frame that may arrive here."""
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    kind: Kind
+    payload: bytes
+
+
+def pack(kind: Kind, payload: bytes) -> bytes:
+    return heading(kind, len(payload)) + payload
+
+
+def heading(kind: Kind, length: int) -> bytes:
+    """The header alone, for a payload too long to copy."""
+    if length > LONGEST[kind]:
+        raise Malformed(f"{kind.name} of {length} bytes, at most {LONGEST[kind]}")
+    return HEADER.pack(kind, length)
+
+
+def measure(header: bytes, kinds: frozenset[Kind]) -> tuple[Kind, int]:
+    """What a header announces, refused before a byte of it is read."""
+    number, length = HEADER.unpack(header)
+    kind = next((kind for kind in kinds if kind == number), None)
+    if kind is None:
+        raise Malformed(f"kind {number}")
+    if length > LONGEST[kind]:
+        raise Malformed(f"{kind.name} of {length} bytes, at most {LONGEST[kind]}")
+    return kind, length
+
+
+class Splitter:
+    """Cuts a stream of bytes into frames, whatever pieces it arrives in."""
+
+    def __init__(self, *kinds: Kind) -> None:
+        self._kinds = frozenset(kinds)
+        self._buffer = bytearray()
+
+    def feed(self, data: bytes) -> Iterator[Frame]:
+        self._buffer += data
+        while len(self._buffer) >= HEADER.size:
+            kind, length = measure(bytes(self._buffer[: HEADER.size]), self._kinds)
+            end = HEADER.size + length
+            if len(self._buffer) < end:
+                return
+            payload = bytes(memoryview(self._buffer)[HEADER.size : end])
+            del self._buffer[:end]
+            yield Frame(kind, payload)

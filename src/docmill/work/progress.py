@@ -1,0 +1,49 @@
+"""Shows how far a run is: the latest word, at most twice a second, and a milestone in the history."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Final
+
+from docmill.core.documents import clean_text
+from docmill.core.jobs import Claimed
+from docmill.db import queue
+from docmill.db.pool import OUTAGES, Pool
+from docmill.db.queue import Progress
+
+EVERY: Final = 0.5
+MILESTONE: Final = 25
+
+
+class Reporter:
+    """`note` may be called as often as one likes; `run` writes until it is cancelled."""
+
+    def __init__(self, pool: Pool, job: Claimed, lost: Callable[[], None]) -> None:
+        self._pool: Pool = pool
+        self._job: Claimed = job
+        self._lost: Callable[[], None] = lost
+        self._latest: tuple[int, str] = (0, "")
+        self._news: asyncio.Event = asyncio.Event()
+        self._milestone: int = 0
+
+    def note(self, percent: int, stage: str) -> None:
+        """A finished run is told by its ending, so a run itself gets to 99 at most."""
+        self._latest = (max(self._latest[0], min(percent, 99)), clean_text(stage)[:100])
+        self._news.set()
+
+    async def run(self) -> None:
+        while await self._news.wait():
+            self._news.clear()
+            percent, stage = self._latest
+            reached = percent // MILESTONE
+            progress = Progress(percent, stage, milestone=reached > self._milestone)
+            self._milestone = max(reached, self._milestone)
+            if not await self._write(progress):
+                return self._lost()
+            await asyncio.sleep(EVERY)
+
+    async def _write(self, progress: Progress) -> bool:
+        try:
+            async with self._pool.connection() as conn:
+                return await queue.note_progress(conn, self._job, progress)
+        except OUTAGES:
+            return True  # not knowing is no reason to stop; the heartbeat and the fence decide

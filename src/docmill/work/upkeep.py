@@ -1,0 +1,151 @@
+"""Upkeep: jobs of dead workers are rescued, old files and orphans are removed, once and again."""
+
+import asyncio
+import gzip
+import json
+import random
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+import psycopg
+import structlog
+
+from docmill.core import failpoints
+from docmill.core.faults import Faulted
+from docmill.core.jobs import LeaseLost, settle
+from docmill.db import documents, history, housekeeping, queue, results
+from docmill.db.pool import OUTAGES, Pool
+from docmill.db.queue import Settlement
+from docmill.db.signals import Bell
+from docmill.storage import Store
+from docmill.work.identity import Identity, is_dead
+from docmill.work.worker import Rules
+
+log = structlog.get_logger()
+
+BATCH: Final = 200
+ORPHAN_AGE: Final = timedelta(hours=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Upkeep:
+    """What the upkeep works with."""
+
+    pool: Pool
+    store: Store
+    work: Bell
+    changes: Bell
+    rules: Rules
+    identity: Identity
+    keep_events: timedelta = timedelta(days=90)
+    rescue_every: timedelta = timedelta(seconds=15)
+    sweep_every: timedelta | None = timedelta(days=1)
+
+
+async def keep_up(upkeep: Upkeep) -> None:
+    """Both loops, until cancelled."""
+    async with asyncio.TaskGroup() as group:
+        group.create_task(_again(rescue, upkeep, every=upkeep.rescue_every))
+        if upkeep.sweep_every:
+            group.create_task(_again(sweep, upkeep, every=upkeep.sweep_every))
+
+
+async def _again(
+    task: Callable[[Upkeep], Awaitable[object]], upkeep: Upkeep, *, every: timedelta
+) -> None:
+    while True:
+        try:
+            await task(upkeep)
+        except (*OUTAGES, Faulted, psycopg.errors.DeadlockDetected) as exc:
+            log.warning("upkeep.waits", error=type(exc).__name__)
+        await asyncio.sleep(every.total_seconds() * random.uniform(0.8, 1.2))  # noqa: S311
+
+
+async def rescue(upkeep: Upkeep) -> int:
+    """Settle the jobs of workers that are silent, dead on this machine, or at it for too long."""
+    failpoints.hit("rescue.before")
+    async with upkeep.pool.connection() as conn:
+        dead = [w for w in await queue.holders(conn) if is_dead(w, upkeep.identity)]
+        lost = await queue.stale(conn, longest=upkeep.rules.longest, dead=dead)
+        settlements = [
+            Settlement(
+                job, settle(job, LeaseLost(), retry=upkeep.rules.retry_of(job.pipeline), chance=0)
+            )
+            for job in lost
+        ]
+        if settlements:
+            await queue.settle(conn, settlements)
+    for item in settlements:
+        log.warning("job.rescued", job=str(item.job.id), claim=item.job.claim, to=str(item.move.to))
+    if settlements:
+        upkeep.work.ring()
+        upkeep.changes.ring()
+    return len(settlements)
+
+
+async def sweep(upkeep: Upkeep) -> None:
+    """Retention. It may stop anywhere and go on: bytes go first, their row learns of it after."""
+    await _expire_results(upkeep)
+    await _expire_uploads(upkeep)
+    await _archive_events(upkeep)
+    await _remove_orphans(upkeep)
+    async with upkeep.pool.connection() as conn:
+        await housekeeping.forget_requests(conn, timedelta(days=1))
+    log.info("upkeep.swept")
+
+
+async def _expire_results(upkeep: Upkeep) -> None:
+    while True:
+        async with upkeep.pool.connection() as conn:
+            batch = await results.expiring(conn, BATCH)
+        for job_id, key in batch:
+            await upkeep.store.delete(key)
+            failpoints.hit("expire.deleted")
+            async with upkeep.pool.connection() as conn:
+                await results.expire(conn, job_id, key)
+        if len(batch) < BATCH:
+            return
+
+
+async def _expire_uploads(upkeep: Upkeep) -> None:
+    while True:
+        async with upkeep.pool.connection() as conn:
+            batch = await documents.expiring(conn, BATCH)
+        for document_id, key in batch:
+            await upkeep.store.delete(key)
+            async with upkeep.pool.connection() as conn:
+                await documents.expire(conn, document_id)
+        if len(batch) < BATCH:
+            return
+
+
+async def _archive_events(upkeep: Upkeep) -> None:
+    """Old events go to cold storage as compressed lines; a crash before COMMIT archives them twice."""
+    while True:
+        async with upkeep.pool.connection() as conn:
+            old = await history.forget_events(conn, keep=upkeep.keep_events, limit=5000)
+            if not old:
+                return
+            lines = "".join(json.dumps(event, default=str) + "\n" for event in old)
+            key = (
+                f"archive/events/{datetime.now(UTC):%Y/%m}/{old[0]['id']}-{old[-1]['id']}.jsonl.gz"
+            )
+            with suppress(FileExistsError):
+                await upkeep.store.put(key, gzip.compress(lines.encode(), mtime=0))
+
+
+async def _remove_orphans(upkeep: Upkeep) -> None:
+    """Files that no row knows: left by a crash between storing and writing down."""
+    before = datetime.now(UTC) - ORPHAN_AGE
+    for prefix in ("uploads", "results"):
+        old = [item.key async for item in upkeep.store.walk(prefix) if item.changed_at < before]
+        for start in range(0, len(old), BATCH):
+            keys = old[start : start + BATCH]
+            async with upkeep.pool.connection() as conn:
+                known = await documents.known_keys(conn, keys)
+            for key in set(keys) - known:
+                log.info("orphan.removed", key=key)
+                await upkeep.store.delete(key)

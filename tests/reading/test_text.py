@@ -1,0 +1,62 @@
+import io
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from docmill.core.faults import Faulted
+from docmill.core.pipeline import TEXT
+from docmill.reading.documents import open_document
+from docmill.reading.pages import Page
+
+
+def read(data: bytes) -> list[Page]:
+    with open_document(io.BytesIO(data), TEXT) as document:
+        pages = list(document.pages)
+        assert document.page_count == len(pages)
+    return pages
+
+
+def text_or_code(data: bytes) -> str:
+    try:
+        return "".join(word.text for page in read(data) for word in page.words)
+    except Faulted as faulted:
+        return faulted.fault.code
+
+
+@given(st.binary() | st.text().map(str.encode))
+def test_any_bytes_are_read_cleanly_or_refused_with_a_code(data: bytes) -> None:
+    text = text_or_code(data)
+
+    assert not [char for char in text if unicodedata.category(char) in {"Cc", "Cs"}]
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-32", "cp1252"])
+def test_text_is_read_in_the_encodings_people_send(encoding: str) -> None:
+    assert read("Größe: 5 €".encode(encoding))[0].text == "Größe: 5 €"
+
+
+def test_a_form_feed_starts_a_page() -> None:
+    assert [page.text for page in read(b"one\ntwo\fthree")] == ["one\ntwo", "three"]
+
+
+def test_a_long_text_is_cut_into_pages() -> None:
+    pages = read(b"line\n" * 150)
+
+    assert [len(page.lines) for page in pages] == [60, 60, 30]
+
+
+def test_columns_made_with_spaces_or_tabs_are_cells() -> None:
+    (page,) = read(b"Total due     12.50\nDate\t2024-01-31")
+
+    assert [[cell.text for cell in line.cells] for line in page.lines] == [
+        ["Total due", "12.50"],
+        ["Date", "2024-01-31"],
+    ]
+
+
+@pytest.mark.parametrize("data", [b"", b"  \n\t\n", b"\x00\x01\x02binary"])
+def test_blank_and_binary_files_are_refused(data: bytes) -> None:
+    with pytest.raises(Faulted, match="BAD_FILE"):
+        read(data)

@@ -1,0 +1,63 @@
+"""Steps of the road, for tests that begin in the middle of it."""
+
+import hashlib
+from datetime import timedelta
+from typing import Any
+from uuid import uuid4
+
+from docmill.core.documents import NewDocument
+from docmill.core.jobs import Claimed, DocumentId, Finished, Job, JobId, Retry, StoredResult, settle
+from docmill.core.owners import OwnerKey
+from docmill.db import documents, jobs, owners, queue
+from docmill.db.pool import Connection
+
+ANN = OwnerKey("session:ann")
+BOB = OwnerKey("session:bob")
+LEASE = timedelta(minutes=5)
+
+
+async def add_job(conn: Connection, owner: OwnerKey = ANN, **given: Any) -> JobId:
+    """A queued job over a document that has no file."""
+    document = NewDocument(
+        DocumentId(uuid4()), hashlib.sha256(uuid4().bytes).hexdigest(), 1000, "application/pdf",
+        "a.pdf", "upload", f"uploads/{uuid4()}", {},
+    )  # fmt: skip
+    job = jobs.NewJob(
+        JobId(uuid4()), document.id, owner, given.get("pipeline", "extract"), None, {},
+        given.get("priority", 0), given.get("dedupe_key"),
+    )  # fmt: skip
+    await owners.introduce(conn, owner)
+    await documents.add(conn, owner, document, keep=timedelta(days=7))
+    await jobs.add(conn, job)
+    if given.get("enqueue", True):
+        await jobs.enqueue(conn, job)
+    return job.id
+
+
+async def claim(conn: Connection, worker: str = "w1", **given: Any) -> list[Claimed]:
+    return await queue.claim(
+        conn, worker, pipelines=given.get("pipelines", ["extract"]), slots=given.get("slots", 1),
+        lease=given.get("lease", LEASE),
+    )  # fmt: skip
+
+
+async def claim_one(conn: Connection, worker: str = "w1") -> Claimed:
+    (job,) = await claim(conn, worker)
+    return job
+
+
+def a_result(job: Claimed) -> Finished:
+    key = f"results/{job.id}.{job.claim}.gz"
+    return Finished(StoredResult(key, "application/json", 10, 8, "0" * 64, "1"))
+
+
+async def finish(conn: Connection, job: Claimed) -> bool:
+    """True when the job was still the caller's."""
+    move = settle(job, a_result(job), retry=Retry(), chance=0)
+    return job.id in await queue.settle(conn, [queue.Settlement(job, move)])
+
+
+async def the(conn: Connection, job_id: JobId) -> Job:
+    job = await jobs.one(conn, job_id)
+    assert job is not None
+    return job
