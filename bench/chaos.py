@@ -282,11 +282,12 @@ def main() -> None:
     for name, value in (("jobs", 10_000), ("kills", 1_000), ("stops", 50), ("restarts", 10)):
         parser.add_argument(f"--{name}", type=int, default=value)
     parser.add_argument("--seed", type=int, default=random.randrange(10**6))
+    parser.add_argument("--limit", type=float, default=600, help="seconds to drain the queue")
     parser.add_argument("--without-fence", action="store_true", help="the negative control")
     given = parser.parse_args()
     plan = Plan(
         jobs=given.jobs, kills=given.kills, stops=given.stops, restarts=given.restarts,
-        seed=given.seed, fence=not given.without_fence,
+        seed=given.seed, limit=given.limit, fence=not given.without_fence,
     )  # fmt: skip
     print(f"seed {plan.seed}: {plan}")
     began = time.monotonic()

@@ -102,7 +102,7 @@ class Settings(BaseSettings):
         default_factory=dict[str, RetryRule],
         description='Per pipeline: {"trades": {"attempts": 4, "delays_seconds": [300, 900, 3600]}}',
     )
-    child_memory_mb: int = Field(1024, ge=256, description="Memory one conversion may use")
+    child_memory_mb: int = Field(896, ge=256, description="Memory one conversion may use")
     child_stall_seconds: float = Field(10, gt=0, description="Longest silence of a conversion")
     child_seconds: float = Field(1800, gt=0, description="Longest conversion")
 

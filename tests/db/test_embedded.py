@@ -256,7 +256,7 @@ def test_an_interrupted_first_start_is_begun_again(tmp_path: Path, start: Start)
 def test_root_without_user_namespaces_becomes_nobody(
     tmp_path: Path, start: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(embedded, "_can_unshare", lambda: False)
+    monkeypatch.setattr(embedded, "UNSHARE", ("false",))
     (tmp_path / "closed").mkdir(mode=0o700)
     server = start(tmp_path / "closed" / "postgres")
     assert server.cluster.stat().st_uid == embedded.NOBODY

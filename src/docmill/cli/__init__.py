@@ -11,6 +11,7 @@ from docmill.core.faults import Faulted
 from docmill.db.embedded import EmbeddedError
 from docmill.db.migrate import MigrationError
 from docmill.settings import BadSettings
+from docmill.web.server import CannotServe
 from docmill.wiring import CannotStart
 
 app = typer.Typer(
@@ -43,7 +44,7 @@ def main() -> None:
     except Faulted as exc:
         complain(exc.fault.says, exc.fault.advice)
         sys.exit(1)
-    except (CannotStart, BadSettings, EmbeddedError, MigrationError) as exc:
+    except (CannotStart, CannotServe, BadSettings, EmbeddedError, MigrationError) as exc:
         what, _, advice = str(exc).partition("\n")
         complain(what, advice)
         sys.exit(1)

@@ -2,11 +2,12 @@
 
 import asyncio
 import signal
-from collections.abc import Callable
-from contextlib import ExitStack
+from collections.abc import Awaitable, Callable
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Annotated
 
+import structlog
 import typer
 
 from docmill.cli import rules
@@ -21,6 +22,8 @@ from docmill.work.child import Nursery
 from docmill.work.runs import ChildRunner
 from docmill.work.upkeep import keep_up
 from docmill.work.worker import Links, Worker
+
+log = structlog.get_logger()
 
 Port = Annotated[int | None, typer.Option(help="Port to serve on; 0 takes a free one.")]
 Host = Annotated[str | None, typer.Option(help="Address to serve on.")]
@@ -79,20 +82,24 @@ async def _migrate(url: str) -> list[str]:
 
 
 async def _run_alone(
-    settings: Settings, part: Callable[[Settings, Services, "Stop"], object]
+    settings: Settings, part: Callable[[Settings, Services, "Stop"], Awaitable[None]]
 ) -> None:
     if settings.database_url is None:
         raise CannotStart("DATABASE_URL is not set.\nSet it, or use `docmill serve`.")
     async with start(settings, settings.database_url.get_secret_value()) as services:
-        await part(settings, services, Stop())  # pyright: ignore
+        await part(settings, services, Stop())
 
 
 async def _serve(settings: Settings, url: str) -> None:
     async with start(settings, url) as services:
         stop = Stop()
-        async with asyncio.TaskGroup() as group:
-            group.create_task(_work(settings, services, stop))
-            group.create_task(_web(settings, services, stop))
+        parts = [asyncio.create_task(part(settings, services, stop)) for part in (_web, _work)]
+        try:
+            # Whichever ends first, by request or by accident, takes the other with it.
+            await asyncio.wait(parts, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            stop.ask()
+            await asyncio.gather(*parts)
 
 
 class Stop:
@@ -102,12 +109,12 @@ class Stop:
         self.asked: asyncio.Event = asyncio.Event()
         self._listeners: list[Callable[[], None]] = []
         for name in (signal.SIGTERM, signal.SIGINT):
-            asyncio.get_running_loop().add_signal_handler(name, self._ask)
+            asyncio.get_running_loop().add_signal_handler(name, self.ask)
 
     def tell(self, listener: Callable[[], None]) -> None:
         self._listeners.append(listener)
 
-    def _ask(self) -> None:
+    def ask(self) -> None:
         self.asked.set()
         for listener in self._listeners:
             listener()
@@ -119,6 +126,9 @@ async def _work(settings: Settings, services: Services, stop: Stop) -> None:
     links = Links(services.pool, services.listen_url, services.changes)
     async with Nursery(rules.limits(settings), pipelines=work_rules.pipelines) as nursery:
         runner = ChildRunner(services.pool, services.store, nursery)
+        confinement = await nursery.warm()
+        if confinement.missing:
+            log.warning("child.less_confined", missing=confinement.missing)
         worker = Worker(links, work_rules, runner, me)
         stop.tell(worker.stop)
         upkeep = asyncio.create_task(
@@ -133,8 +143,16 @@ async def _work(settings: Settings, services: Services, stop: Stop) -> None:
 
 async def _web(settings: Settings, services: Services, stop: Stop) -> None:
     app = web_app.create(services, rules.web_rules(settings))
-    await web_server.serve(app, settings.host, settings.port, stop=stop.asked, ready=_welcome)
 
+    def welcome(port: int) -> None:
+        say(f"docmill is at http://{settings.host}:{port}")
 
-def _welcome(address: str) -> None:
-    say(f"docmill is at {address}")
+    serving = asyncio.create_task(
+        web_server.serve(app, settings.host, settings.port, ready=welcome)
+    )
+    asked = asyncio.create_task(stop.asked.wait())
+    await asyncio.wait({serving, asked}, return_when=asyncio.FIRST_COMPLETED)
+    asked.cancel()
+    serving.cancel()
+    with suppress(asyncio.CancelledError):
+        await serving

@@ -5,6 +5,8 @@ from datetime import timedelta
 
 from docmill.core.jobs import Retry
 from docmill.settings import RetryRule, Settings
+from docmill.web.rules import Rules as WebRules
+from docmill.web.rules import TokenRules
 from docmill.wiring import Services
 from docmill.work import worker
 from docmill.work.child import Limits
@@ -34,6 +36,28 @@ def work_rules(settings: Settings, installed: Sequence[str]) -> worker.Rules:
 def _retry(rule: RetryRule) -> Retry:
     delays = tuple(timedelta(seconds=seconds) for seconds in rule.delays_seconds)
     return Retry(rule.attempts, delays=delays)
+
+
+def web_rules(settings: Settings) -> WebRules:
+    secret = settings.jwt_secret
+    return WebRules(
+        auth_mode=settings.auth_mode,
+        tokens=TokenRules(
+            secret.get_secret_value() if secret else None,
+            settings.jwt_jwks_url,
+            settings.jwt_audience,
+            settings.jwt_issuer,
+            settings.jwt_premium_claim,
+        ),
+        secure_cookies=settings.production,
+        max_upload_bytes=settings.max_upload_bytes,
+        max_files=settings.max_files,
+        uploads_per_minute=settings.uploads_per_minute,
+        disk_limit=settings.disk_limit_percent / 100,
+        default_pipeline=settings.default_pipeline,
+        documents_pipeline=settings.documents_pipeline,
+        delete_on_download=settings.delete_on_download,
+    )
 
 
 def limits(settings: Settings) -> Limits:

@@ -7,6 +7,8 @@ from typing import Final
 
 GUESS: Final = 5.0
 ENOUGH: Final = 5
+# From this percentage on, a run's own pace says more than the pace of others.
+TRUSTED: Final = 25
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +23,7 @@ class Speed:
 
     fixed: float = GUESS
     per_byte: float = 0.0
+    guessed: bool = False
 
     def seconds(self, size: int) -> float:
         return self.fixed + self.per_byte * size
@@ -29,7 +32,7 @@ class Speed:
 def measure(samples: Sequence[Sample]) -> Speed:
     """A straight line through the samples, never one that says bigger is faster."""
     if not samples:
-        return Speed()
+        return Speed(guessed=True)
     middle = median(sample.seconds for sample in samples)
     if len(samples) < ENOUGH:
         return Speed(middle)
@@ -53,5 +56,5 @@ def left(speed: Speed, size: int, *, elapsed: float, progress: int) -> float:
     if progress <= 0:
         return by_speed
     by_pace = elapsed * (100 - progress) / progress
-    weight = progress / 100
+    weight = 1.0 if speed.guessed else min(progress / TRUSTED, 1.0)
     return by_pace * weight + by_speed * (1 - weight)

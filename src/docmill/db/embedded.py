@@ -2,7 +2,7 @@
 
 import fcntl
 import os
-import re
+import pwd
 import secrets
 import shutil
 import signal
@@ -24,7 +24,6 @@ USER: Final = "docmill"
 SOCKET: Final = ".s.PGSQL.5432"  # PostgreSQL derives this name from its port; no TCP is used
 NOBODY: Final = 65534
 UNSHARE: Final = ("unshare", "--user", f"--map-user={NOBODY}", f"--map-group={NOBODY}")
-START_SECONDS: Final = 120.0  # a long crash recovery is work, not a failure
 
 CONFIG: Final[Mapping[str, str]] = {
     "listen_addresses": "",
@@ -151,14 +150,11 @@ def _initialise(folder: Path, programs: Path) -> None:
     password = new / "password"
     password.touch(mode=0o600)
     password.write_text(secrets.token_urlsafe(24))
-    if os.geteuid() == 0 and not _can_unshare():
-        os.chown(new, NOBODY, NOBODY)
-        os.chown(password, NOBODY, NOBODY)
     locale = ["--locale=C.UTF-8", "--encoding=UTF8"]
     if major(programs) >= "17":
         locale += ["--locale-provider=builtin", "--builtin-locale=C.UTF-8", "--locale=C"]
     words = ["-D", new / "pgdata", "-U", USER, "-A", "scram-sha-256", f"--pwfile={password}"]
-    if _run(folder, [*_as_owner(new), programs / "initdb", *words, *locale]).wait() != 0:
+    if _run(folder, [*_disguise(new, programs), programs / "initdb", *words, *locale]).wait() != 0:
         raise _failed(folder)
     new.rename(folder / "cluster")
     # The rename must outlive a power cut, or the next start would begin with an empty database.
@@ -172,7 +168,7 @@ def _adopt(cluster: Path) -> Server | None:
     if len(lines) < 5 or not _serves(int(lines[0]), cluster):
         return None
     left = Server(int(lines[0]), sockets=Path(lines[4]), cluster=cluster)
-    _wait(lambda: left.ready() or not left.running(), START_SECONDS)
+    _wait(lambda: left.ready() or not left.running())
     # It may be dying of a kill, or have lost its socket to a cleaned /tmp: ask it.
     with suppress(psycopg.OperationalError):
         psycopg.connect(left.url, connect_timeout=10).close()
@@ -196,14 +192,15 @@ def _launch(folder: Path, programs: Path, *, options: Mapping[str, str]) -> Serv
 
 def _spawn(folder: Path, programs: Path, *, options: Mapping[str, str]) -> Server:
     cluster = folder / "cluster" / "pgdata"
+    disguise = _disguise(cluster.parent, programs)
     sockets = _socket_folder(folder, owner=cluster.stat().st_uid)
     _forget_dead(cluster, sockets)
     listed = str(sockets).replace('"', '""')
     options = {**options, "unix_socket_directories": f'"{listed}"'}
     settings = [word for name, value in options.items() for word in ("-c", f"{name}={value}")]
-    process = _run(folder, [*_as_owner(cluster), programs / "postgres", "-D", cluster, *settings])
+    process = _run(folder, [*disguise, programs / "postgres", "-D", cluster, *settings])
     server = Server(process.pid, sockets, cluster, process)
-    _wait(lambda: server.ready() or process.poll() is not None, START_SECONDS)
+    _wait(lambda: server.ready() or process.poll() is not None)
     return server
 
 
@@ -227,31 +224,36 @@ def _run(folder: Path, command: list[str | Path]) -> subprocess.Popen[bytes]:
 
 def _failed(folder: Path) -> EmbeddedError:
     log = folder / "postgres.log"
-    found = re.search("(FATAL|error): .*", log.read_text(errors="replace"))
+    lines = log.read_text(errors="replace").splitlines() or ["it gave no reason"]
+    reason = next((line for line in lines if "FATAL" in line or "error:" in line), lines[-1])
     return EmbeddedError(
-        f"PostgreSQL did not start in {folder}: {found[0] if found else 'it gave no reason'}",
+        f"PostgreSQL did not start in {folder}: {reason}",
         f"Read {log}, or set DATABASE_URL to a server you have.",
     )
 
 
-def _as_owner(path: Path) -> list[str]:
-    """PostgreSQL refuses root: the words before a command that make it somebody else."""
-    owner = path.stat()
-    if os.geteuid() != 0:
-        return []
-    if owner.st_uid == 0:
-        return [*UNSHARE]
-    # Root's folders may be closed to others; one capability lets it walk through them.
-    caps = ["--inh-caps=-all,+dac_override", "--ambient-caps=-all,+dac_override"]
+def _disguise(files: Path, programs: Path) -> list[str]:
+    """PostgreSQL refuses root and those without a name: the words that make it somebody else."""
+    uid = os.geteuid()
+    with suppress(KeyError):
+        if uid != 0 and pwd.getpwuid(uid):
+            return []
+    if files.stat().st_uid == uid:
+        if uid != 0 or _can_unshare(files, programs):
+            return [*UNSHARE]
+        heir = files.parent.stat().st_uid or NOBODY
+        for path in (files, *files.rglob("*")):
+            os.chown(path, heir, heir, follow_symlinks=False)
+    owner = files.stat()
     ids = [f"--reuid={owner.st_uid}", f"--regid={owner.st_gid}", "--clear-groups"]
-    return ["setpriv", *ids, *caps]
+    # Root's folders may be closed to others; one capability lets it walk through them.
+    return ["setpriv", *ids, "--inh-caps=-all,+dac_override", "--ambient-caps=-all,+dac_override"]
 
 
-def _can_unshare() -> bool:
-    """Containers often forbid user namespaces, and busybox knows no --map-user."""
-    with suppress(FileNotFoundError):
-        return subprocess.run([*UNSHARE, "true"], capture_output=True, check=False).returncode == 0
-    return False
+def _can_unshare(files: Path, programs: Path) -> bool:
+    """Containers often forbid it; and root without its powers may not get into others' folders."""
+    test = ["test", "-w", files, "-a", "-x", programs / "postgres"]
+    return subprocess.run([*UNSHARE, *test], capture_output=True, check=False).returncode == 0
 
 
 def _socket_folder(folder: Path, *, owner: int) -> Path:
@@ -284,15 +286,14 @@ def _pid_file(cluster: Path) -> list[str]:
 def _serves(pid: int, cluster: Path) -> bool:
     """Whether this process is the cluster's postmaster: no zombie, no stranger with its number."""
     if sys.platform == "darwin":
-        words = ["ps", "-wwo", "args=", "-p", str(pid)]
-        told = subprocess.run(words, capture_output=True, check=False)
+        told = subprocess.run(["ps", "-wwoargs=", f"-p{pid}"], capture_output=True, check=False)
         return os.fsencode(cluster) in told.stdout
     with suppress(OSError):
         return os.fsencode(cluster) in Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
     return False
 
 
-def _wait(holds: Callable[[], bool], seconds: float) -> bool:
+def _wait(holds: Callable[[], bool], seconds: float = 120.0) -> bool:  # a recovery may be long
     until = time.monotonic() + seconds
     while not (held := holds()) and time.monotonic() < until:
         time.sleep(0.01)

@@ -85,8 +85,12 @@ RETURNING job_id
 """
 
 
+LOCK: Final = "SELECT FROM jobs WHERE id = %s FOR UPDATE"
+
+
 async def retry(conn: Connection, job: Job) -> bool:
     """Queue a failed job again with a fresh budget; False when it is not failed any more."""
+    await conn.execute(LOCK, (job.id,))  # the job before its owner, as everybody does
     tag = await owners.next_tag(conn, job.owner, pipeline=job.pipeline, priority=job.priority)
     return (await conn.execute(RETRY, {"id": job.id, "tag": tag})).rowcount == 1
 

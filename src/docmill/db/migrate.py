@@ -75,9 +75,13 @@ async def migrate(
 
 async def pending(conninfo: str, *, folder: Path = FOLDER) -> list[str]:
     """The names of what `migrate` would apply; changes nothing."""
-    known = read(folder)
     async with await psycopg.AsyncConnection.connect(conninfo, autocommit=True) as conn:
-        return [migration.name for migration in _missing(known, await _applied(conn))]
+        return await missing(conn, folder=folder)
+
+
+async def missing(conn: Connection, *, folder: Path = FOLDER) -> list[str]:
+    """The same over a connection that is open already."""
+    return [migration.name for migration in _missing(read(folder), await _applied(conn))]
 
 
 def read(folder: Path) -> list[Migration]:

@@ -128,7 +128,8 @@ class Temporary:
         target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         source = self._path or f"/proc/self/fd/{self.fd}"
         try:
-            os.link(source, target, follow_symlinks=True)
+            # With a folder given Python calls linkat(), which follows /proc/self/fd; link() does not.
+            os.link(source, target, src_dir_fd=self.fd, follow_symlinks=True)
         except FileExistsError:
             # A try before this one linked it and failed later; keys are never used twice.
             if not Path(target).samefile(source):

@@ -11,13 +11,16 @@ from docmill import __version__
 from docmill.core.faults import Faulted
 from docmill.db.pool import connection
 from docmill.web import problems
-from docmill.web.api import catalog, jobs, results, upload
+from docmill.web.api import catalog, events, health, jobs, results, upload
 from docmill.web.auth import Tokens
+from docmill.web.contract import openapi_of
 from docmill.web.deps import Site
 from docmill.web.edge import Edge
 from docmill.web.live import Live
 from docmill.web.metrics import Meters
 from docmill.web.paces import Paces
+from docmill.web.pages import docs, queue, render
+from docmill.web.readiness import Readiness
 from docmill.web.rules import Rules
 from docmill.wiring import Services
 
@@ -32,6 +35,7 @@ def create(services: Services, rules: Rules) -> FastAPI:
         paces=Paces(services.pool),
         meters=Meters(),
         tokens=Tokens(rules.tokens),
+        readiness=Readiness(services),
     )
     app = FastAPI(
         title="docmill",
@@ -43,12 +47,14 @@ def create(services: Services, rules: Rules) -> FastAPI:
         redirect_slashes=False,
     )
     app.state.site = site
+    app.openapi = openapi_of(app)
     app.add_exception_handler(Faulted, problems.faulted)
     app.add_exception_handler(RequestValidationError, problems.invalid)
     app.add_exception_handler(HTTPException, problems.refused)
     app.add_middleware(Edge, meters=site.meters)
-    for part in (upload, jobs, results, catalog):
+    for part in (upload, jobs, results, events, catalog, health, queue, docs):
         app.include_router(part.router)
+    app.mount("/static", render.Files(directory=render.STATIC), name="static")
     return app
 
 

@@ -17,6 +17,7 @@ from docmill.web import auth
 from docmill.web.live import Live
 from docmill.web.metrics import Meters
 from docmill.web.paces import Paces
+from docmill.web.readiness import Readiness
 from docmill.web.rules import Rules
 from docmill.wiring import Services
 
@@ -31,6 +32,7 @@ class Site:
     paces: Paces
     meters: Meters
     tokens: auth.Tokens
+    readiness: Readiness
 
 
 async def the_site(request: Request) -> Site:

@@ -7,11 +7,15 @@ import psycopg
 import structlog
 
 from docmill.core import failpoints
+from docmill.core.jobs import JobId
 from docmill.db import queue
 from docmill.db.pool import OUTAGES, Pool
 from docmill.db.queue import Settlement
 
 log = structlog.get_logger()
+
+Waiting = tuple[Settlement, asyncio.Future[bool]]
+REFUSALS = (psycopg.IntegrityError, psycopg.DataError, psycopg.ProgrammingError)
 
 
 class Settler:
@@ -19,7 +23,7 @@ class Settler:
 
     def __init__(self, pool: Pool) -> None:
         self._pool: Pool = pool
-        self._pending: list[tuple[Settlement, asyncio.Future[bool]]] = []
+        self._pending: list[Waiting] = []
         self._task: asyncio.Task[None] | None = None
 
     async def settle(self, settlement: Settlement) -> bool:
@@ -40,21 +44,32 @@ class Settler:
         while self._pending:
             batch, self._pending = self._pending, []
             try:
-                moved = await self._write([settlement for settlement, _ in batch])
+                await self._settle_all(batch)
+                wait = 0.2
             except (*OUTAGES, psycopg.errors.DeadlockDetected) as exc:
                 log.warning("settle.waits", error=type(exc).__name__, jobs=len(batch))
-                self._pending = batch + self._pending
+                self._pending = [item for item in batch if not item[1].done()] + self._pending
                 await asyncio.sleep(wait)
                 wait = min(wait * 2, 5)
-                continue
-            wait = 0.2
-            for settlement, written in batch:
-                if not written.done():
-                    written.set_result(settlement.job.id in moved)
 
-    async def _write(self, settlements: list[Settlement]) -> set[object]:
+    async def _settle_all(self, batch: list[Waiting]) -> None:
+        """One ending the database refuses must not hold up the others: then each goes alone."""
+        try:
+            moved = await self._write([settlement for settlement, _ in batch])
+        except REFUSALS as exc:
+            if len(batch) == 1:
+                batch[0][1].set_exception(exc)
+                return
+            for item in batch:
+                await self._settle_all([item])
+            return
+        for settlement, written in batch:
+            if not written.done():
+                written.set_result(settlement.job.id in moved)
+
+    async def _write(self, settlements: list[Settlement]) -> set[JobId]:
         failpoints.hit("settle.before")
         async with self._pool.connection() as conn:
             moved = await queue.settle(conn, settlements)
         failpoints.hit("settle.after")
-        return set(moved)
+        return moved

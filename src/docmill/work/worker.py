@@ -167,6 +167,9 @@ class Worker:
         reporting.cancel()
         try:
             await self._settle(job, ending, usage)
+        except psycopg.Error as exc:
+            # Refused for good: the lease runs out and the job is settled as lost.
+            log.error("settle.refused", job=str(job.id), claim=job.claim, error=repr(exc))
         finally:
             self._running.pop(job.id, None)
             self._wake.set()

@@ -1,0 +1,249 @@
+"""The database itself refuses what the rules forbid, whoever writes the SQL."""
+
+import itertools
+from typing import Final, LiteralString
+from uuid import UUID, uuid4
+
+import psycopg
+import pytest
+from psycopg.errors import CheckViolation, ForeignKeyViolation, NotNullViolation, UniqueViolation
+
+from docmill.core.jobs import MOVES, Status
+
+Row = psycopg.Connection
+Columns = dict[str, LiteralString]
+
+OWNER: Final = "session:ann"
+PAIRS: Final = list(itertools.product(Status, Status))
+
+# What a row must wear in each status, and nothing else of what any other status wears.
+NAKED: Final[Columns] = {
+    "run_at": "NULL",
+    "leased_by": "NULL",
+    "lease_expires_at": "NULL",
+    "result_key": "NULL",
+    "error_code": "NULL",
+    "error_message": "NULL",
+    "completed_at": "NULL",
+    "failed_at": "NULL",
+    "cancelled_at": "NULL",
+}
+WEARS: Final[dict[Status, Columns]] = {
+    Status.UPLOADED: {},
+    Status.QUEUED: {"queued_at": "now()"},
+    Status.PROCESSING: {
+        "queued_at": "coalesce(queued_at, now())",
+        "started_at": "now()",
+        "leased_by": "'w1'",
+        "lease_expires_at": "now() + interval '5 minutes'",
+        "claim": "claim + 1",
+        "attempt_count": "attempt_count + 1",
+    },
+    Status.COMPLETE: {
+        "queued_at": "coalesce(queued_at, now())",
+        "started_at": "coalesce(started_at, now())",
+        "completed_at": "now()",
+        "result_key": "'results/' || id",
+        "progress": "100",
+    },
+    Status.FAILED: {
+        "queued_at": "coalesce(queued_at, now())",
+        "failed_at": "now()",
+        "error_code": "'UNKNOWN'",
+        "error_message": "'Something went wrong'",
+    },
+    Status.CANCELLED: {"cancelled_at": "now()"},
+}
+WAYS: Final[dict[Status, tuple[Status, ...]]] = {
+    Status.UPLOADED: (),
+    Status.QUEUED: (Status.QUEUED,),
+    Status.PROCESSING: (Status.QUEUED, Status.PROCESSING),
+    Status.COMPLETE: (Status.QUEUED, Status.PROCESSING, Status.COMPLETE),
+    Status.FAILED: (Status.QUEUED, Status.PROCESSING, Status.FAILED),
+    Status.CANCELLED: (Status.CANCELLED,),
+}
+
+ADD_DOCUMENT: Final = """
+INSERT INTO documents (id, owner, sha256, bytes, content_type, original_filename, source, upload_key)
+VALUES (%s, %s, repeat('0', 64), 1, 'application/pdf', 'a.pdf', 'upload', gen_random_uuid())
+"""
+ADD_JOB: Final = "INSERT INTO jobs (id, document_id, owner, pipeline) VALUES (%s, %s, %s, 'extract')"
+
+
+def introduce(db: Row, owner: str = OWNER) -> None:
+    db.execute("INSERT INTO owners (owner) VALUES (%s) ON CONFLICT DO NOTHING", (owner,))
+
+
+def a_document(db: Row) -> UUID:
+    introduce(db)
+    document_id = uuid4()
+    db.execute(ADD_DOCUMENT, (document_id, OWNER))
+    return document_id
+
+
+def a_job(db: Row, status: Status = Status.UPLOADED) -> UUID:
+    """A job that came to this status the right way."""
+    job_id = uuid4()
+    db.execute(ADD_JOB, (job_id, a_document(db), OWNER))
+    for step in WAYS[status]:
+        move(db, job_id, step)
+    return job_id
+
+
+def change(db: Row, job_id: UUID, columns: Columns) -> None:
+    sets = ", ".join(f"{name} = {value}" for name, value in columns.items())
+    db.execute(f"UPDATE jobs SET {sets} WHERE id = %s".encode(), (job_id,))
+
+
+def move(db: Row, job_id: UUID, to: Status, *, without: str = "", **more: LiteralString) -> None:
+    columns = {**NAKED, **WEARS[to], **more, "status": f"'{to}'"}
+    change(db, job_id, {name: value for name, value in columns.items() if name != without})
+
+
+def status_of(db: Row, job_id: UUID) -> str:
+    return str(value(db, job_id, b"status"))
+
+
+def value(db: Row, job_id: UUID, column: bytes) -> object:
+    row = db.execute(b"SELECT " + column + b" FROM jobs WHERE id = %s", (job_id,)).fetchone()
+    assert row is not None
+    return row[0]
+
+
+@pytest.mark.parametrize(("old", "new"), [pair for pair in PAIRS if pair in MOVES])
+def test_a_move_of_the_table_is_made(db: Row, old: Status, new: Status) -> None:
+    job_id = a_job(db, old)
+    move(db, job_id, new)
+    assert status_of(db, job_id) == new
+
+
+@pytest.mark.parametrize(
+    ("old", "new"), [(old, new) for old, new in PAIRS if old != new and (old, new) not in MOVES]
+)
+def test_any_other_move_is_refused(db: Row, old: Status, new: Status) -> None:
+    job_id = a_job(db, old)
+    with pytest.raises(CheckViolation, match=f"cannot go from {old} to {new}"), db.transaction():
+        move(db, job_id, new)
+    assert status_of(db, job_id) == old
+
+
+@pytest.mark.parametrize("status", Status)
+def test_staying_is_no_move_and_needs_nothing(db: Row, status: Status) -> None:
+    job_id = a_job(db, status)
+    change(db, job_id, {"status": f"'{status}'"})
+    assert status_of(db, job_id) == status
+
+
+def test_the_pairs_above_are_all_there_are() -> None:
+    assert len(PAIRS) == 36
+    assert set(PAIRS) >= MOVES
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "column"),
+    [
+        (Status.UPLOADED, Status.QUEUED, "queued_at"),
+        (Status.QUEUED, Status.PROCESSING, "started_at"),
+        (Status.QUEUED, Status.PROCESSING, "leased_by"),
+        (Status.QUEUED, Status.PROCESSING, "lease_expires_at"),
+        (Status.QUEUED, Status.PROCESSING, "claim"),
+        (Status.QUEUED, Status.PROCESSING, "attempt_count"),
+        (Status.PROCESSING, Status.COMPLETE, "result_key"),
+        (Status.PROCESSING, Status.COMPLETE, "completed_at"),
+        (Status.PROCESSING, Status.COMPLETE, "progress"),
+        (Status.PROCESSING, Status.COMPLETE, "leased_by"),
+        (Status.PROCESSING, Status.COMPLETE, "lease_expires_at"),
+        (Status.PROCESSING, Status.QUEUED, "leased_by"),
+        (Status.PROCESSING, Status.QUEUED, "lease_expires_at"),
+        (Status.PROCESSING, Status.FAILED, "error_code"),
+        (Status.PROCESSING, Status.FAILED, "error_message"),
+        (Status.PROCESSING, Status.FAILED, "failed_at"),
+        (Status.PROCESSING, Status.FAILED, "leased_by"),
+        (Status.QUEUED, Status.FAILED, "error_code"),
+        (Status.QUEUED, Status.FAILED, "error_message"),
+        (Status.QUEUED, Status.FAILED, "failed_at"),
+        (Status.FAILED, Status.QUEUED, "error_code"),
+        (Status.FAILED, Status.QUEUED, "error_message"),
+        (Status.FAILED, Status.QUEUED, "failed_at"),
+        (Status.UPLOADED, Status.CANCELLED, "cancelled_at"),
+        (Status.QUEUED, Status.CANCELLED, "cancelled_at"),
+        (Status.PROCESSING, Status.CANCELLED, "cancelled_at"),
+        (Status.PROCESSING, Status.CANCELLED, "leased_by"),
+    ],
+)
+def test_a_move_without_what_it_must_set_is_refused(
+    db: Row, old: Status, new: Status, column: str
+) -> None:
+    job_id = a_job(db, old)
+    with pytest.raises(CheckViolation), db.transaction():
+        move(db, job_id, new, without=column)
+    move(db, job_id, new)
+
+
+@pytest.mark.parametrize(
+    ("column", "sets", "worn_by"),
+    [
+        ("result_key", "'results/x'", {Status.COMPLETE}),
+        ("error_code", "'UNKNOWN'", {Status.FAILED}),
+        ("error_message", "'Something went wrong'", {Status.FAILED}),
+        ("leased_by", "'w1'", {Status.PROCESSING}),
+        ("lease_expires_at", "now()", {Status.PROCESSING}),
+        ("run_at", "now()", {Status.QUEUED}),
+        ("completed_at", "now()", {Status.COMPLETE}),
+        ("failed_at", "now()", {Status.FAILED}),
+        ("cancelled_at", "now()", {Status.CANCELLED}),
+    ],
+)
+@pytest.mark.parametrize("status", Status)
+def test_a_column_is_worn_only_in_its_status(
+    db: Row, status: Status, column: str, sets: LiteralString, worn_by: set[Status]
+) -> None:
+    job_id = a_job(db, status)
+    if status in worn_by:
+        change(db, job_id, {column: sets})
+        return
+    with pytest.raises(CheckViolation), db.transaction():
+        change(db, job_id, {column: sets})
+
+
+@pytest.mark.parametrize(
+    ("status", "column"),
+    [
+        (Status.PROCESSING, "leased_by"),
+        (Status.PROCESSING, "lease_expires_at"),
+        (Status.PROCESSING, "started_at"),
+        (Status.PROCESSING, "queued_at"),
+        (Status.QUEUED, "queued_at"),
+        (Status.COMPLETE, "completed_at"),
+        (Status.COMPLETE, "started_at"),
+        (Status.FAILED, "error_code"),
+        (Status.FAILED, "error_message"),
+        (Status.FAILED, "failed_at"),
+        (Status.CANCELLED, "cancelled_at"),
+    ],
+)
+def test_what_a_status_wears_cannot_be_taken_off(db: Row, status: Status, column: str) -> None:
+    job_id = a_job(db, status)
+    with pytest.raises(CheckViolation), db.transaction():
+        change(db, job_id, {column: "NULL"})
+
+
+def test_the_result_of_a_complete_job_may_expire(db: Row) -> None:
+    job_id = a_job(db, Status.COMPLETE)
+    change(db, job_id, {"result_key": "NULL"})
+    assert status_of(db, job_id) == Status.COMPLETE
+
+
+@pytest.mark.parametrize("status", [status for status in Status if status != Status.UPLOADED])
+def test_a_job_begins_as_uploaded_and_as_nothing_else(db: Row, status: Status) -> None:
+    document_id = a_document(db)
+    columns = {**WEARS[status], "claim": "0", "attempt_count": "0"}
+    columns = {name: value.replace("coalesce(queued_at, now())", "now()").replace(
+        "coalesce(started_at, now())", "now()").replace("|| id", "|| 'x'") for name, value in columns.items()}
+    names, values = ", ".join(columns), ", ".join(columns.values())
+    query = (
+        f"INSERT INTO jobs (id, document_id, owner, pipeline, status, {names})"
+        f" VALUES (gen_random_uuid(), %s, %s, 'extract', '{status}', {values})"
+    )
+    with pytest.raises(CheckViolation, match="must begin as uploaded"), db.transaction():
+        db.execute(query.encode(), (document_id, OWNER))
