@@ -13,7 +13,9 @@ from psycopg.conninfo import make_conninfo
 def shared_url(server_url: str, template: str) -> Iterator[str]:
     name = sql.Identifier(f"shared_{uuid4().hex}")
     with psycopg.connect(server_url, autocommit=True) as admin:
-        admin.execute(sql.SQL("CREATE DATABASE {} TEMPLATE {}").format(name, sql.Identifier(template)))
+        admin.execute(
+            sql.SQL("CREATE DATABASE {} TEMPLATE {}").format(name, sql.Identifier(template))
+        )
         yield make_conninfo(server_url, dbname=name.as_string().strip('"'))
         admin.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(name))
 

@@ -67,6 +67,15 @@ def test_a_table_is_read_row_by_row() -> None:
     assert texts(page)[2] == "Item 2 with a name 2 2.50"
 
 
+def test_columns_below_a_table_with_the_same_gutter_are_found() -> None:
+    page: list[Text] = []
+    for row in range(8):
+        page += [(50, 40 + 5.0 * row, f"Item {row}"), (320, 40 + 5.0 * row, f"{row}.50")]
+    page += column(50, "left", 12) + column(320, "right", 12)
+
+    assert [text.split()[0] for text in texts(page)[-12:]] == ["right"] * 12
+
+
 def test_a_table_of_figures_beside_names_is_not_taken_for_two_columns() -> None:
     page: list[Text] = []
     for row in range(6):

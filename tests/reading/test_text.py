@@ -47,6 +47,13 @@ def test_a_long_text_is_cut_into_pages() -> None:
     assert [len(page.lines) for page in pages] == [60, 60, 30]
 
 
+def test_a_very_long_line_is_cut() -> None:
+    pages = read(b"word " * 60_000)
+
+    assert max(len(line.text) for page in pages for line in page.lines) <= 2000
+    assert sum(len(page.words) for page in pages) == 60_000
+
+
 def test_columns_made_with_spaces_or_tabs_are_cells() -> None:
     (page,) = read(b"Total due     12.50\nDate\t2024-01-31")
 

@@ -1,26 +1,34 @@
 """Every command. A command reads the settings and starts a process, or asks one that runs."""
 
 import sys
+from collections.abc import Mapping
+from typing import Final
 
 import typer
 
 from docmill import __version__
-from docmill.cli import processes
+from docmill.cli.commands import Commands
 from docmill.cli.console import complain, say
 from docmill.core.faults import Faulted
-from docmill.db.embedded import EmbeddedError
-from docmill.db.migrate import MigrationError
-from docmill.settings import BadSettings
-from docmill.web.server import CannotServe
-from docmill.wiring import CannotStart
 
 app = typer.Typer(
     name="docmill",
+    cls=Commands,
     help="docmill turns documents into data, durably.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+
+# Exceptions whose text is two lines for the person at the terminal, by module.
+TOLD: Final[Mapping[str, str]] = {
+    "docmill.settings": "BadSettings",
+    "docmill.wiring": "CannotStart",
+    "docmill.db.embedded": "EmbeddedError",
+    "docmill.db.migrate": "MigrationError",
+    "docmill.web.server": "CannotServe",
+    "docmill.cli.client": "Refused",
+}
 
 
 @app.callback(invoke_without_command=True)
@@ -30,11 +38,10 @@ def _main(version: bool = typer.Option(False, "--version", help="Print the versi
         raise typer.Exit
 
 
-RUN = "Run docmill"
-app.command(rich_help_panel=RUN)(processes.serve)
-app.command(rich_help_panel=RUN)(processes.web)
-app.command(rich_help_panel=RUN)(processes.worker)
-app.command("migrate", rich_help_panel=RUN)(processes.migrate_)
+def _told() -> tuple[type[Exception], ...]:
+    """Whoever raised one has imported its module; the others are left alone."""
+    loaded = [(sys.modules[module], name) for module, name in TOLD.items() if module in sys.modules]
+    return tuple(getattr(module, name) for module, name in loaded)
 
 
 def main() -> None:
@@ -44,7 +51,7 @@ def main() -> None:
     except Faulted as exc:
         complain(exc.fault.says, exc.fault.advice)
         sys.exit(1)
-    except (CannotStart, CannotServe, BadSettings, EmbeddedError, MigrationError) as exc:
+    except _told() as exc:
         what, _, advice = str(exc).partition("\n")
         complain(what, advice)
         sys.exit(1)

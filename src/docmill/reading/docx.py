@@ -20,7 +20,7 @@ from docmill.reading.pages import Document
 
 MAX_MEMBERS: Final = 10_000
 MAX_PART_BYTES: Final = 100 * 2**20
-MAX_CHARS: Final = 10_000_000
+MAX_CHARS: Final = 5_000_000
 MAX_CELL_COLUMNS: Final = 40
 CELL_SPACE: Final = 4
 

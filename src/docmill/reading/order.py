@@ -42,6 +42,15 @@ class Placed:
 
 
 Row = list[Placed]
+Gutter = tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A gutter that parts no columns: not looked at again before this row, or tables cost much."""
+
+    gutter: Gutter
+    until: int
 
 
 def lines_of(words: Sequence[Word], size: tuple[float, float]) -> tuple[Line, ...]:
@@ -103,9 +112,10 @@ def _right_to_left(word: Word) -> bool:
 def _ordered(rows: list[Row], depth: int) -> list[Row]:
     """Rows, with runs that stand in two columns cut into the left one, then the right one."""
     done: list[Row] = []
+    refused: list[Refused] = []
     start = 0
     while start < len(rows):
-        end, gutter = _column_run(rows, start) if depth else (start + 1, None)
+        end, gutter = _column_run(rows, start, refused) if depth else (start + 1, None)
         if gutter is None:
             done.append(rows[start])
             start += 1
@@ -116,9 +126,9 @@ def _ordered(rows: list[Row], depth: int) -> list[Row]:
     return done
 
 
-def _gaps(row: Row) -> list[tuple[float, float]]:
+def _gaps(row: Row) -> list[Gutter]:
     """The gaps in a row that are wide enough to lie between columns."""
-    gaps: list[tuple[float, float]] = []
+    gaps: list[Gutter] = []
     reach = row[0].box.x1
     for item in row[1:]:
         if item.box.x0 - reach >= MIN_GUTTER * item.box.height:
@@ -127,20 +137,23 @@ def _gaps(row: Row) -> list[tuple[float, float]]:
     return gaps
 
 
-def _column_run(rows: list[Row], start: int) -> tuple[int, tuple[float, float] | None]:
+def _column_run(rows: list[Row], start: int, refused: list[Refused]) -> tuple[int, Gutter | None]:
     """The longest run of rows from `start` that share a gutter, if it reads as two columns."""
-    best: tuple[int, tuple[float, float] | None] = (start + 1, None)
+    best: tuple[int, Gutter | None] = (start + 1, None)
+    refused[:] = [known for known in refused if start < known.until]
     near = [item for row in rows[start : start + 2] for item in row]
     for gutter in _gaps(sorted(near, key=lambda item: item.box.x0)):
+        if any(gutter[0] < known.gutter[1] and known.gutter[0] < gutter[1] for known in refused):
+            continue
         end, shared = _follow(rows, start, gutter)
-        if end > best[0] and end - start >= MIN_ROWS and _independent(rows[start:end], shared):
+        if end - start < MIN_ROWS or not _independent(rows[start:end], shared):
+            refused.append(Refused(shared, start + (end - start) // 4))
+        elif end > best[0]:
             best = (end, shared)
     return best
 
 
-def _follow(
-    rows: list[Row], start: int, gutter: tuple[float, float]
-) -> tuple[int, tuple[float, float]]:
+def _follow(rows: list[Row], start: int, gutter: Gutter) -> tuple[int, Gutter]:
     """How far down a gutter goes, and what is left of its width there."""
     low, high = gutter
     for end in range(start + 1, len(rows)):
@@ -153,13 +166,13 @@ def _follow(
     return len(rows), (low, high)
 
 
-def _sides(rows: list[Row], gutter: tuple[float, float]) -> tuple[list[Row], list[Row]]:
+def _sides(rows: list[Row], gutter: Gutter) -> tuple[list[Row], list[Row]]:
     left = [[item for item in row if item.box.x1 <= gutter[0]] for row in rows]
     right = [[item for item in row if item.box.x1 > gutter[0]] for row in rows]
     return [row for row in left if row], [row for row in right if row]
 
 
-def _independent(rows: list[Row], gutter: tuple[float, float]) -> bool:
+def _independent(rows: list[Row], gutter: Gutter) -> bool:
     """Whether the two sides are read one after the other, not across like a table."""
     left, right = _sides(rows, gutter)
     if len(left) < MIN_ROWS - 1 or len(right) < MIN_ROWS - 1:
@@ -173,7 +186,7 @@ def _one_celled(rows: list[Row]) -> bool:
     return median(len(_gaps(row)) for row in rows) == 0
 
 
-def _level_share(rows: list[Row], gutter: tuple[float, float]) -> float:
+def _level_share(rows: list[Row], gutter: Gutter) -> float:
     """The share of rows with text on both sides that stands on one baseline."""
     level = 0
     for row in rows:

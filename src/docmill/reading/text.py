@@ -10,8 +10,9 @@ from docmill.reading.cleaning import clean
 from docmill.reading.flow import Piece, Sheet, pages_of
 from docmill.reading.pages import Document
 
-MAX_CHARS: Final = 10_000_000
+MAX_CHARS: Final = 5_000_000
 PAGE_LINES: Final = 60
+LINE_CHARS: Final = 2000
 
 _MARKS: Final = (
     (codecs.BOM_UTF8, "utf-8"),
@@ -51,6 +52,12 @@ def decoded(data: bytes) -> str:
 def _sheets(text: str) -> list[Sheet]:
     sheets: list[Sheet] = []
     for part in text.split("\f"):
-        rows = [(Piece(0, clean(line.expandtabs()).rstrip()),) for line in part.splitlines()]
+        rows = [(Piece(0, line),) for long in part.splitlines() for line in _lines(long)]
         sheets += [rows[at : at + PAGE_LINES] for at in range(0, len(rows), PAGE_LINES)]
     return sheets
+
+
+def _lines(long: str) -> list[str]:
+    """A line, in several where it would make a page too large to be read in one step."""
+    text = clean(long.expandtabs()).rstrip()
+    return [text[at : at + LINE_CHARS] for at in range(0, max(len(text), 1), LINE_CHARS)]

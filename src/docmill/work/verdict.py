@@ -74,6 +74,8 @@ class Cut:
 
 # PDFium gives up in these ways when memory runs out or a check fails: again, on the same bytes.
 _SELF_ENDED: Final = {-signal.SIGABRT, -signal.SIGTRAP, -signal.SIGILL}
+# Our own word for it, and the C library's when it cannot allocate for a thread.
+_OUT_OF_MEMORY: Final = {NO_MEMORY_EXIT, 127}
 
 
 def judge(
@@ -107,7 +109,7 @@ def _exited(ending: Ending, task: Task, limits: Limits) -> tuple[str, str]:
     match ending.exit:
         case None:
             return "CRASHED", "the nursery was lost"
-        case number if number == NO_MEMORY_EXIT or number in _SELF_ENDED:
+        case number if number in _OUT_OF_MEMORY or number in _SELF_ENDED:
             detail = f"needs more than {limits.memory_bytes >> 20} MB ({_way(number)})"
             return _exhausted(task), detail
         case number if number == -signal.SIGXCPU:

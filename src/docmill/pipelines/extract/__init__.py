@@ -8,6 +8,8 @@ from docmill.pipelines.extract.fields import Field, fields_of
 from docmill.reading.documents import open_document
 from docmill.reading.pages import Box, Document, Page
 
+MAX_FIELDS: Final = 10_000
+
 
 @dataclass(frozen=True, slots=True)
 class Extract:
@@ -33,13 +35,17 @@ def _read(document: Document, tools: Tools) -> dict[str, Any]:
     word_count = 0
     for page in document.pages:
         pages.append(_page(page))
-        fields += [_field(field, page) for field in fields_of(page)]
+        if len(fields) < MAX_FIELDS:
+            fields += [_field(field, page) for field in fields_of(page)]
         word_count += sum(len(line.words) for line in page.lines)
         blank += [] if page.lines else [page.number]
         percent = 100 * page.number // document.page_count
         tools.progress(percent, f"page {page.number} of {document.page_count}")
     tools.progress(100, f"{len(pages)} of {document.page_count} pages read")
     warnings = [*document.warnings, *(f"page {number} has no text" for number in blank)]
+    if len(fields) > MAX_FIELDS:
+        warnings.append(f"only the first {MAX_FIELDS} fields are given")
+        del fields[MAX_FIELDS:]
     return {"pages": pages, "fields": fields, "warnings": warnings, "word_count": word_count}
 
 

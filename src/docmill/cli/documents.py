@@ -1,0 +1,64 @@
+"""Files named on the command line: opened, measured, or refused in a sentence."""
+
+import hashlib
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from docmill.core.documents import clean_text, shown_filename
+
+
+class Unreadable(Exception):  # noqa: N818  shown as it is, after the file's name
+    """Why a path can't be read, in a sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class OpenDocument:
+    """A file open for reading. Its place is the start whenever nobody reads."""
+
+    path: Path
+    fd: int
+    bytes: int
+
+    @property
+    def filename(self) -> str:
+        return shown_filename(self.path.name)
+
+    def head(self, length: int) -> bytes:
+        return os.pread(self.fd, length, 0)
+
+    def sha256(self) -> str:
+        """Raises Unreadable when the disk fails."""
+        try:
+            with os.fdopen(self.fd, "rb", closefd=False) as file:
+                digest = hashlib.file_digest(file, "sha256").hexdigest()
+            os.lseek(self.fd, 0, os.SEEK_SET)
+        except OSError as exc:
+            raise Unreadable(f"can't be read: {exc.strerror}.") from exc
+        return digest
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[OpenDocument]:
+    """Raises Unreadable for what is no file or not ours to read. A pipe is not waited for."""
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    except OSError as exc:
+        raise Unreadable(f"can't be opened: {exc.strerror}.") from exc
+    try:
+        facts = os.fstat(fd)
+        if stat.S_ISDIR(facts.st_mode):
+            raise Unreadable("is a folder; name the files in it.")
+        if not stat.S_ISREG(facts.st_mode):
+            raise Unreadable("is not a file.")
+        yield OpenDocument(path, fd, facts.st_size)
+    finally:
+        os.close(fd)
+
+
+def shown(path: Path) -> str:
+    """A path as a terminal may show it."""
+    return clean_text(str(path))

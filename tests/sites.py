@@ -1,0 +1,128 @@
+"""A real application on a real socket: `async with running(pool, folder) as site`."""
+
+import asyncio
+import gzip
+import hashlib
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from typing import Any, LiteralString
+
+import httpx2
+
+from docmill.core.jobs import Broke, Claimed, Ending, Finished, Retry, StoredResult, Usage, settle
+from docmill.core.pipeline import DOCX, PDF, TEXT
+from docmill.db import queue
+from docmill.db.pool import Connection, Pool
+from docmill.db.signals import CHANGES, WORK, Bell
+from docmill.ingest.checks import Offer
+from docmill.ingest.intake import Intake
+from docmill.storage import open_store
+from docmill.web import server
+from docmill.web.app import create
+from docmill.web.rules import Rules
+from docmill.wiring import Services
+from pdfs import make_pdf
+from road import claim
+
+PDF_FILE = make_pdf([[(72, 72, "hello")]])
+OFFER = Offer({"extract": (PDF,), "study": (PDF, DOCX, TEXT)}, {"study": ("plain_v1",)})
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """A running site as a test sees it."""
+
+    url: str
+    port: int
+    services: Services
+    root: Path
+
+    def client(self, **options: Any) -> httpx2.AsyncClient:
+        """Each client has its own cookies: another browser."""
+        return httpx2.AsyncClient(base_url=self.url, timeout=30, trust_env=False, **options)
+
+    def stored(self) -> list[str]:
+        """Everything in the store, half-written files included."""
+        return [
+            path.relative_to(self.root).as_posix()
+            for path in sorted(self.root.rglob("*"))
+            if path.is_file()
+        ]
+
+
+@asynccontextmanager
+async def running(
+    pool: Pool, root: Path, *, listen_url: str | None = None, **rules: Any
+) -> AsyncGenerator[Site]:
+    store = open_store(str(root))
+    work, changes = Bell(pool, WORK), Bell(pool, CHANGES)
+    intake = Intake(pool, store, OFFER, work, changes, timedelta(days=7))
+    services = Services(pool, listen_url, store, OFFER, work, changes, intake)
+    given: dict[str, Any] = {"uploads_per_minute": 0, "disk_limit": 1.0, **rules}
+    app = create(services, Rules(**given))
+    port: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+    task = asyncio.create_task(server.serve(app, "127.0.0.1", 0, ready=port.set_result))
+    await asyncio.wait({task, port}, return_when=asyncio.FIRST_COMPLETED)
+    try:
+        bound = await port
+        yield Site(f"http://127.0.0.1:{bound}", bound, services, root)
+    finally:
+        task.cancel()
+        await asyncio.wait({task})
+        await work.close()
+        await changes.close()
+
+
+def part(data: bytes = PDF_FILE, name: str = "a.pdf", field: str = "file") -> tuple[str, Any]:
+    """One file of a multipart request."""
+    return (field, (name, data, "application/pdf"))
+
+
+def a_pdf(text: str) -> bytes:
+    """A PDF unlike others."""
+    return make_pdf([[(72, 72, text)]])
+
+
+async def upload(client: httpx2.AsyncClient, data: bytes = PDF_FILE, **given: Any) -> str:
+    """The id of the new job."""
+    answer = await client.post("/api/upload", files=[part(data)], **given)
+    assert answer.status_code == 200, answer.text
+    return answer.json()["jobId"]
+
+
+async def rows(pool: Pool, table: LiteralString) -> int:
+    async with pool.connection() as conn:
+        row = await (await conn.execute(f"SELECT count(*) FROM {table}")).fetchone()
+    assert row is not None
+    return row[0]
+
+
+async def complete(site: Site, job_id: str, data: bytes = b'{"pages": []}') -> None:
+    """Do what a worker does: claim, store the packed result, settle."""
+    packed = gzip.compress(data, mtime=0)
+    async with site.services.pool.connection() as conn:
+        (claimed,) = await claim(conn)
+        assert str(claimed.id) == job_id
+        key = f"results/{claimed.id}.{claimed.claim}.gz"
+        await site.services.store.put(key, packed)
+        sha256 = hashlib.sha256(data).hexdigest()
+        result = StoredResult(key, "application/json", len(data), len(packed), sha256, "1")
+        await settle_as(conn, claimed, Finished(result))
+    site.services.changes.ring()
+
+
+async def fail(site: Site, job_id: str, code: str = "BAD_PDF") -> None:
+    async with site.services.pool.connection() as conn:
+        (claimed,) = await claim(conn)
+        assert str(claimed.id) == job_id
+        await settle_as(conn, claimed, Broke(code, "detail /secret/path", "the stack"))
+    site.services.changes.ring()
+
+
+async def settle_as(conn: Connection, claimed: Claimed, ending: Ending) -> None:
+    move = settle(claimed, ending, retry=Retry(attempts=1), chance=0)
+    usage = Usage(1500, 1200, 1 << 20)
+    assert await queue.settle(conn, [queue.Settlement(claimed, move, usage)])

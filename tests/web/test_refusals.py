@@ -1,0 +1,238 @@
+"""Uploads that may not enter: the answer says why, and nothing of them is left."""
+
+import asyncio
+import os
+import shutil
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+
+from docmill.db.pool import Pool
+from docmill.storage import local
+from docmill.web import edge
+from sites import PDF_FILE, Site, part, rows, upload
+
+pytestmark = pytest.mark.anyio
+
+Start = Callable[..., AbstractAsyncContextManager[Site]]
+TEXT = b"plain words, whatever the name says"
+
+
+def unnamed(site: Site) -> list[str]:
+    """Files of the store that are open in this process and have no name."""
+    links: list[str] = []
+    for fd in os.listdir("/proc/self/fd"):
+        try:
+            links.append(os.readlink(f"/proc/self/fd/{fd}"))
+        except OSError:
+            continue
+    return [link for link in links if link.startswith(str(site.root))]
+
+
+@pytest.mark.parametrize(
+    ("files", "fields", "query", "status", "code"),
+    [
+        ([part(TEXT)], {}, "", 400, "NOT_PDF"),
+        ([part(TEXT * 1000)], {"pipeline": "extract"}, "", 400, "NOT_PDF"),
+        ([part(b"\x89PNG\r\n\x1a\n\0\0")], {"pipeline": "study"}, "", 400, "UNSUPPORTED_TYPE"),
+        ([part(b"")], {}, "", 400, "EMPTY_FILE"),
+        ([part(b"", name="")], {}, "", 400, "NO_FILE"),
+        ([part(field="document")], {}, "", 400, "NO_FILE"),
+        ([part()], {"pipeline": "nosuch"}, "", 400, "UNKNOWN_PIPELINE"),
+        ([part()], {}, "?pipeline=nosuch", 400, "UNKNOWN_PIPELINE"),
+        ([part()], {"mapping": "nosuch"}, "", 400, "UNKNOWN_MAPPING"),
+        ([part()], {"mapping": "plain_v1"}, "?pipeline=extract", 400, "UNKNOWN_MAPPING"),
+        ([part()], {"pipeline": "x" * 2000}, "", 400, "BAD_REQUEST"),
+        ([part()], {"pipeline": "a\0b"}, "", 400, "UNKNOWN_PIPELINE"),
+        ([part()], {"priority": "high"}, "", 400, "BAD_REQUEST"),
+        ([part()], {"priority": "99999"}, "", 400, "BAD_REQUEST"),
+        ([part()] * 21, {}, "", 400, "TOO_MANY_FILES"),
+    ],
+)
+async def test_what_may_not_enter_is_refused_and_leaves_nothing(
+    client: httpx2.AsyncClient, site: Site, pool: Pool,
+    files: list[Any], fields: dict[str, str], query: str, status: int, code: str,
+) -> None:  # fmt: skip
+    answer = await client.post(f"/api/upload{query}", files=files, data=fields)
+    assert (answer.status_code, answer.json()["code"]) == (status, code)
+    assert answer.headers["content-type"] == "application/problem+json"
+    assert (site.stored(), unnamed(site), await rows(pool, "jobs")) == ([], [], 0)
+
+
+async def test_fields_after_the_file_count_as_well(client: httpx2.AsyncClient, site: Site) -> None:
+    body = (
+        b'--b\r\nContent-Disposition: form-data; name="file"; filename="a.pdf"\r\n\r\n'
+        + PDF_FILE
+        + b'\r\n--b\r\nContent-Disposition: form-data; name="pipeline"\r\n\r\nnosuch\r\n--b--\r\n'
+    )
+    headers = {"Content-Type": "multipart/form-data; boundary=b"}
+    answer = await client.post("/api/upload", content=body, headers=headers)
+    assert answer.json()["code"] == "UNKNOWN_PIPELINE"
+    assert (site.stored(), unnamed(site)) == ([], [])
+    answer = await client.post(
+        "/api/upload", content=body.replace(b"nosuch", b"study"), headers=headers
+    )
+    assert answer.json()["job"]["pipeline"] == "study"
+
+
+@pytest.mark.parametrize(
+    ("content", "kind", "code"),
+    [
+        (b"{}", "application/json", "NO_FILE"),
+        (b"x", "multipart/form-data", "NO_FILE"),
+        (b"", "multipart/form-data; boundary=b", "BAD_REQUEST"),
+        (b"garbage", "multipart/form-data; boundary=b", "BAD_REQUEST"),
+        (b"--b--\r\n", "multipart/form-data; boundary=b", "NO_FILE"),
+        (b"--b\r\nContent-Dispo", "multipart/form-data; boundary=b", "BAD_REQUEST"),
+        (b"--b\r\nNo colon\r\n\r\nx\r\n--b--", "multipart/form-data; boundary=b", "BAD_REQUEST"),
+        (
+            b'--b\r\nContent-Disposition: form-data; name="file"; filename="a.pdf"\r\n\r\n%PDF-1.7',
+            "multipart/form-data; boundary=b",
+            "BAD_REQUEST",
+        ),
+    ],
+)
+async def test_a_body_that_is_no_form_is_a_bad_request(
+    client: httpx2.AsyncClient, site: Site, content: bytes, kind: str, code: str
+) -> None:
+    answer = await client.post("/api/upload", content=content, headers={"Content-Type": kind})
+    assert (answer.status_code, answer.json()["code"]) == (400, code)
+    assert (site.stored(), unnamed(site)) == ([], [])
+
+
+@pytest.mark.parametrize("key", ["", "k" * 256, "tab\there", "é"])
+async def test_a_request_key_is_short_and_printable(client: httpx2.AsyncClient, key: str) -> None:
+    headers = {"Idempotency-Key": key.encode()}
+    answer = await client.post("/api/upload", files=[part()], headers=headers)  # type: ignore[arg-type]
+    assert (answer.status_code, answer.json()["code"]) == (400, "BAD_REQUEST")
+
+
+async def raw(site: Site, *pieces: bytes) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    reader, writer = await asyncio.open_connection("127.0.0.1", site.port)
+    for piece in pieces:
+        writer.write(piece)
+    await writer.drain()
+    return reader, writer
+
+
+HEAD = (
+    b"POST /api/upload HTTP/1.1\r\nHost: test\r\n"
+    b"Content-Type: multipart/form-data; boundary=b\r\n%s\r\n\r\n"
+)
+BEGIN = b'--b\r\nContent-Disposition: form-data; name="file"; filename="a.pdf"\r\n\r\n%PDF-1.7\n'
+
+
+async def test_a_declared_gigabyte_is_refused_before_its_bytes(site: Site) -> None:
+    expecting = b"Content-Length: 1073741824\r\nExpect: 100-continue"
+    reader, writer = await raw(site, HEAD % expecting)
+    async with asyncio.timeout(2):
+        answer = await reader.readuntil(b"\r\n\r\n")
+    assert answer.startswith(b"HTTP/1.1 413")
+    assert b"connection: close" in answer.lower()
+    writer.close()
+
+
+async def test_an_endless_body_is_answered_soon_after_the_limit(start: Start) -> None:
+    sent = 0
+
+    async def endless() -> AsyncIterator[bytes]:
+        nonlocal sent
+        yield BEGIN
+        while sent < 1 << 30:
+            sent += 65536
+            yield b"x" * 65536
+
+    async with start(max_upload_bytes=1_000_000) as site, site.client() as client:
+        headers = {"Content-Type": "multipart/form-data; boundary=b"}
+        try:
+            answer = await client.post("/api/upload", content=endless(), headers=headers)
+            assert answer.status_code == 413
+        except httpx2.TransportError:
+            pass  # a client that never listens may only notice the closed connection
+        assert sent < 30_000_000
+        assert (site.stored(), unnamed(site)) == ([], [])
+
+
+async def test_an_upload_without_credentials_is_answered_unread(start: Start) -> None:
+    async with start(auth_mode="jwt") as site:
+        reader, writer = await raw(site, HEAD % b"Content-Length: 104857600", BEGIN)
+        async with asyncio.timeout(edge.DRAIN_SECONDS + 2):
+            answer = await reader.readuntil(b"\r\n\r\n")
+        assert answer.startswith(b"HTTP/1.1 401")
+        writer.close()
+        assert (site.stored(), unnamed(site)) == ([], [])
+
+
+async def gone(site: Site) -> None:
+    async with asyncio.timeout(3):
+        while unnamed(site):
+            await asyncio.sleep(0.01)
+
+
+async def test_a_client_that_goes_away_leaves_nothing(site: Site, pool: Pool) -> None:
+    for size in (0, 1, 5000, 3_000_000):
+        _, writer = await raw(site, HEAD % b"Content-Length: 9000000", BEGIN, b"x" * size)
+        async with asyncio.timeout(3):
+            while size > 1 << 20 and not unnamed(site):
+                await asyncio.sleep(0.01)
+        writer.close()
+        await gone(site)
+    assert (site.stored(), await rows(pool, "jobs"), await rows(pool, "documents")) == ([], 0, 0)
+
+
+@pytest.mark.parametrize("drips", [False, True])
+async def test_a_body_that_stalls_or_drips_is_given_up(
+    site: Site, monkeypatch: pytest.MonkeyPatch, drips: bool
+) -> None:
+    monkeypatch.setattr(edge, "PATIENCE", 1.0)
+    reader, writer = await raw(site, HEAD % b"Content-Length: 9000000", BEGIN, b"x" * 2_000_000)
+
+    async def drip() -> None:
+        while True:
+            writer.write(b"x")
+            await asyncio.sleep(0.1)
+
+    task = asyncio.create_task(drip()) if drips else None
+    async with asyncio.timeout(4):
+        answer = await reader.read(4000)
+    assert answer.startswith(b"HTTP/1.1 408")
+    assert b"TOO_SLOW" in answer
+    if task:
+        task.cancel()
+    writer.close()
+    await gone(site)
+    assert site.stored() == []
+
+
+async def test_a_full_disk_pauses_uploads(start: Start) -> None:
+    async with start(disk_limit=0.0) as site, site.client() as client:
+        answer = await client.post("/api/upload", files=[part()])
+        assert (answer.status_code, answer.json()["code"]) == (503, "DISK_FULL")
+        assert "uploads_paused 1.0" in (await client.get("/metrics")).text
+
+
+async def test_without_a_database_the_file_is_removed_again(
+    client: httpx2.AsyncClient, site: Site, pool: Pool
+) -> None:
+    await pool.close()
+    answer = await client.post("/api/upload", files=[part()])
+    assert (answer.status_code, answer.json()["code"]) == (503, "DATABASE_DOWN")
+    assert (answer.json()["retryAfter"], answer.headers["retry-after"]) == (60, "60")
+    assert (site.stored(), unnamed(site)) == ([], [])
+
+
+async def test_a_store_that_fails_three_times_is_told_with_a_time_to_retry(
+    client: httpx2.AsyncClient, site: Site, pool: Pool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(local, "FIRST_WAIT", 0.01)
+    await upload(client)
+    shutil.rmtree(site.root / "uploads")
+    Path(site.root / "uploads").write_text("in the way")
+    answer = await client.post("/api/upload", files=[part(PDF_FILE + b"\n")])
+    assert (answer.status_code, answer.json()["code"]) == (503, "IO_ERROR")
+    assert (answer.json()["retryAfter"], answer.json()["retryable"]) == (60, True)
+    assert await rows(pool, "jobs") == 1
