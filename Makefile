@@ -7,10 +7,10 @@ COMPILE = $(UV) pip compile --quiet --universal --python-version 3.11 --generate
 	--no-emit-index-url --custom-compile-command "make lock" $(UPGRADE)
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check bench chaos fuzz setup setup-dev lock
+.PHONY: help run test check bench chaos fuzz reference setup setup-dev lock
 
 help: ## this list
-	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 9
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 11
 
 run: setup ## start docmill on this machine, with a database of its own
 	@$(BIN)/docmill serve
@@ -32,6 +32,9 @@ chaos: setup-dev ## kill workers and the database, and count what is lost
 
 fuzz: setup-dev ## feed mutated documents to every pipeline
 	@$(BIN)/python -m bench.fuzz
+
+reference: setup ## write docs/reference again from the code
+	@$(BIN)/python scripts/reference.py
 
 setup: ## make .venv from requirements.lock
 	@$(PYTHON) scripts/setup.py

@@ -57,7 +57,7 @@ class Settings(BaseSettings):
     allow_async_commit: bool = Field(
         False, description="Start although the database may forget commits (synchronous_commit=off)"
     )
-    store: str | None = Field(None, description="Where bytes go: file:///folder; default DATA/store")
+    store: str | None = Field(None, description="Where bytes go: file:///folder or a path")
 
     host: str = Field("127.0.0.1", description="Address to serve on")
     port: int = Field(8000, ge=0, le=65535, description="Port to serve on; 0 takes a free one")
@@ -120,7 +120,8 @@ class Settings(BaseSettings):
         settings_cls: type[BaseSettings],
         init_settings: PydanticBaseSettingsSource,
         env_settings: PydanticBaseSettingsSource,
-        **_: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         return init_settings, env_settings, InitSettingsSource(settings_cls, _from_file())
 
@@ -130,7 +131,7 @@ def fields() -> Mapping[str, FieldInfo]:
 
 
 def read(**given: Any) -> Settings:
-    """The settings, or BadSettings that says what to change. `given` comes from the command line."""
+    """The settings, or BadSettings that says what to change. `given` is the command line's."""
     _check_names()
     try:
         settings = Settings(**{name: value for name, value in given.items() if value is not None})

@@ -2,7 +2,7 @@
 
 import logging
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
@@ -40,7 +40,7 @@ class Services:
 
 
 @asynccontextmanager
-async def start(settings: Settings, database_url: str) -> AsyncIterator[Services]:
+async def start(settings: Settings, database_url: str) -> AsyncGenerator[Services]:
     failpoints.arm(settings.failpoints)
     await check_database(settings, database_url)
     store = open_store(settings.store or str(settings.data / "store"))

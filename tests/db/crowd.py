@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any, Final
 
 import psycopg
@@ -37,7 +38,7 @@ FILL: Final = (
     SELECT md5(n::text)::uuid,
            ('00000000-0000-4000-9000-' || lpad(to_hex(n), 12, '0'))::uuid,
            'session:' || CASE WHEN n %% 5 = 0 THEN 0 ELSE n %% 200 END,
-           (ARRAY['extract', 'invoice', 'trades', 'study'])[1 + hashint4(n) & 3],
+           (ARRAY['extract', 'invoice', 'trades', 'study'])[1 + (hashint4(n) & 3)],
            status, CASE WHEN n %% 7 = 0 THEN 10 ELSE 0 END, n,
            CASE WHEN status = 'complete' THEN 100 ELSE 0 END,
            CASE WHEN status = 'complete' THEN 'results/' || n END,
@@ -95,14 +96,21 @@ Args = Mapping[str, object] | Sequence[object]
 
 
 def plan_of(conn: psycopg.Connection, query: str, args: Args, *, generic: bool) -> Plan:
-    """Prepared, as the pool's connections do; `generic` is the plan made for any parameters."""
+    """Prepared, as the pool's connections do; `generic` is the plan made for any parameters.
+
+    Run twice: the first run of a connection also reads the catalog, for triggers and functions.
+    """
     mode = b"force_generic_plan" if generic else b"force_custom_plan"
     text, values = _numbered(query, args)
     literals = sql.SQL(", ").join(sql.Literal(value) for value in values)
     conn.execute(b"SET LOCAL plan_cache_mode = " + mode)
-    conn.execute(b"PREPARE asked AS " + text.encode())
-    explain = sql.SQL("EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) EXECUTE asked ({})")
-    row = conn.execute(explain.format(literals)).fetchone()
+    types = ", ".join("interval" if isinstance(v, timedelta) else "unknown" for v in values)
+    conn.execute(f"PREPARE asked{f' ({types})' if types else ''} AS {text}".encode())
+    execute = sql.SQL("EXECUTE asked ({})" if values else "EXECUTE asked").format(literals)
+    with conn.transaction(force_rollback=True):
+        conn.execute(execute)
+    explain = sql.SQL("EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) {}").format(execute)
+    row = conn.execute(explain).fetchone()
     conn.execute("DEALLOCATE asked")
     assert row is not None
     return Plan(row[0][0]["Plan"])

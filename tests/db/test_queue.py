@@ -4,11 +4,11 @@ from datetime import timedelta
 
 import psycopg
 import pytest
-from road import ANN, BOB, a_result, add_job, claim, claim_one, finish, the
 
 from docmill.core.jobs import Broke, LeaseLost, Retry, Status, Stopped, Usage, settle
 from docmill.db import history, jobs, queue
 from docmill.db.pool import Connection
+from road import ANN, BOB, a_result, add_job, claim, claim_one, finish, the
 
 pytestmark = pytest.mark.anyio
 

@@ -1,10 +1,9 @@
 """Uploads that may not enter: the answer says why, and nothing of them is left."""
 
 import asyncio
-import os
 import shutil
 from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -25,42 +24,39 @@ TEXT = b"plain words, whatever the name says"
 def unnamed(site: Site) -> list[str]:
     """Files of the store that are open in this process and have no name."""
     links: list[str] = []
-    for fd in os.listdir("/proc/self/fd"):
-        try:
-            links.append(os.readlink(f"/proc/self/fd/{fd}"))
-        except OSError:
-            continue
+    for fd in Path("/proc/self/fd").iterdir():
+        with suppress(OSError):
+            links.append(str(fd.readlink()))
     return [link for link in links if link.startswith(str(site.root))]
 
 
-@pytest.mark.parametrize(
-    ("files", "fields", "query", "status", "code"),
-    [
-        ([part(TEXT)], {}, "", 400, "NOT_PDF"),
-        ([part(TEXT * 1000)], {"pipeline": "extract"}, "", 400, "NOT_PDF"),
-        ([part(b"\x89PNG\r\n\x1a\n\0\0")], {"pipeline": "study"}, "", 400, "UNSUPPORTED_TYPE"),
-        ([part(b"")], {}, "", 400, "EMPTY_FILE"),
-        ([part(b"", name="")], {}, "", 400, "NO_FILE"),
-        ([part(field="document")], {}, "", 400, "NO_FILE"),
-        ([part()], {"pipeline": "nosuch"}, "", 400, "UNKNOWN_PIPELINE"),
-        ([part()], {}, "?pipeline=nosuch", 400, "UNKNOWN_PIPELINE"),
-        ([part()], {"mapping": "nosuch"}, "", 400, "UNKNOWN_MAPPING"),
-        ([part()], {"mapping": "plain_v1"}, "?pipeline=extract", 400, "UNKNOWN_MAPPING"),
-        ([part()], {"pipeline": "x" * 2000}, "", 400, "BAD_REQUEST"),
-        ([part()], {"pipeline": "a\0b"}, "", 400, "UNKNOWN_PIPELINE"),
-        ([part()], {"priority": "high"}, "", 400, "BAD_REQUEST"),
-        ([part()], {"priority": "99999"}, "", 400, "BAD_REQUEST"),
-        ([part()] * 21, {}, "", 400, "TOO_MANY_FILES"),
-    ],
-)
+CASES: list[tuple[list[Any], dict[str, str], str, str]] = [
+    ([part(TEXT)], {}, "", "NOT_PDF"),
+    ([part(TEXT * 1000)], {"pipeline": "extract"}, "", "NOT_PDF"),
+    ([part(b"\x89PNG\r\n\x1a\n\0\0")], {"pipeline": "study"}, "", "UNSUPPORTED_TYPE"),
+    ([part(b"")], {}, "", "EMPTY_FILE"),
+    ([part(b"", name="")], {}, "", "NO_FILE"),
+    ([part(field="document")], {}, "", "NO_FILE"),
+    ([part()], {"pipeline": "nosuch"}, "", "UNKNOWN_PIPELINE"),
+    ([part()], {}, "?pipeline=nosuch", "UNKNOWN_PIPELINE"),
+    ([part()], {"mapping": "nosuch"}, "", "UNKNOWN_MAPPING"),
+    ([part()], {"mapping": "plain_v1"}, "?pipeline=extract", "UNKNOWN_MAPPING"),
+    ([part()], {"pipeline": "x" * 2000}, "", "BAD_REQUEST"),
+    ([part()], {"pipeline": "a\0b"}, "", "UNKNOWN_PIPELINE"),
+    ([part()], {"priority": "high"}, "", "BAD_REQUEST"),
+    ([part()], {"priority": "99999"}, "", "BAD_REQUEST"),
+    ([part()] * 21, {}, "", "TOO_MANY_FILES"),
+]
+
+
 async def test_what_may_not_enter_is_refused_and_leaves_nothing(
-    client: httpx2.AsyncClient, site: Site, pool: Pool,
-    files: list[Any], fields: dict[str, str], query: str, status: int, code: str,
-) -> None:  # fmt: skip
-    answer = await client.post(f"/api/upload{query}", files=files, data=fields)
-    assert (answer.status_code, answer.json()["code"]) == (status, code)
-    assert answer.headers["content-type"] == "application/problem+json"
-    assert (site.stored(), unnamed(site), await rows(pool, "jobs")) == ([], [], 0)
+    client: httpx2.AsyncClient, site: Site, pool: Pool
+) -> None:
+    for files, fields, query, code in CASES:
+        answer = await client.post(f"/api/upload{query}", files=files, data=fields)
+        assert (answer.status_code, answer.json()["code"]) == (400, code), (fields, query)
+        assert answer.headers["content-type"] == "application/problem+json"
+        assert (site.stored(), unnamed(site), await rows(pool, "jobs")) == ([], [], 0), fields
 
 
 async def test_fields_after_the_file_count_as_well(client: httpx2.AsyncClient, site: Site) -> None:
@@ -79,36 +75,38 @@ async def test_fields_after_the_file_count_as_well(client: httpx2.AsyncClient, s
     assert answer.json()["job"]["pipeline"] == "study"
 
 
-@pytest.mark.parametrize(
-    ("content", "kind", "code"),
-    [
-        (b"{}", "application/json", "NO_FILE"),
-        (b"x", "multipart/form-data", "NO_FILE"),
-        (b"", "multipart/form-data; boundary=b", "BAD_REQUEST"),
-        (b"garbage", "multipart/form-data; boundary=b", "BAD_REQUEST"),
-        (b"--b--\r\n", "multipart/form-data; boundary=b", "NO_FILE"),
-        (b"--b\r\nContent-Dispo", "multipart/form-data; boundary=b", "BAD_REQUEST"),
-        (b"--b\r\nNo colon\r\n\r\nx\r\n--b--", "multipart/form-data; boundary=b", "BAD_REQUEST"),
-        (
-            b'--b\r\nContent-Disposition: form-data; name="file"; filename="a.pdf"\r\n\r\n%PDF-1.7',
-            "multipart/form-data; boundary=b",
-            "BAD_REQUEST",
-        ),
-    ],
-)
+FORM = "multipart/form-data; boundary=b"
+BODIES = [
+    (b"{}", "application/json", "NO_FILE"),
+    (b"x", "multipart/form-data", "NO_FILE"),
+    (b"", FORM, "BAD_REQUEST"),
+    (b"garbage", FORM, "BAD_REQUEST"),
+    (b"--b--\r\n", FORM, "NO_FILE"),
+    (b"--b\r\nContent-Dispo", FORM, "BAD_REQUEST"),
+    (b"--b\r\nNo colon\r\n\r\nx\r\n--b--", FORM, "BAD_REQUEST"),
+    (
+        b'--b\r\nContent-Disposition: form-data; name="file"; filename="a.pdf"\r\n\r\n%PDF-1.7',
+        FORM,
+        "BAD_REQUEST",
+    ),
+]
+
+
 async def test_a_body_that_is_no_form_is_a_bad_request(
-    client: httpx2.AsyncClient, site: Site, content: bytes, kind: str, code: str
+    client: httpx2.AsyncClient, site: Site
 ) -> None:
-    answer = await client.post("/api/upload", content=content, headers={"Content-Type": kind})
-    assert (answer.status_code, answer.json()["code"]) == (400, code)
-    assert (site.stored(), unnamed(site)) == ([], [])
+    for content, kind, code in BODIES:
+        answer = await client.post("/api/upload", content=content, headers={"Content-Type": kind})
+        assert (answer.status_code, answer.json()["code"]) == (400, code), content
+        assert (site.stored(), unnamed(site)) == ([], []), content
 
 
-@pytest.mark.parametrize("key", ["", "k" * 256, "tab\there", "é"])
-async def test_a_request_key_is_short_and_printable(client: httpx2.AsyncClient, key: str) -> None:
-    headers = {"Idempotency-Key": key.encode()}
-    answer = await client.post("/api/upload", files=[part()], headers=headers)  # type: ignore[arg-type]
-    assert (answer.status_code, answer.json()["code"]) == (400, "BAD_REQUEST")
+async def test_a_request_key_is_short_and_printable(client: httpx2.AsyncClient) -> None:
+    for key in (b"", b"k" * 256, b"tab\there", "é".encode()):
+        answer = await client.post(
+            "/api/upload", files=[part()], headers=[(b"idempotency-key", key)]
+        )
+        assert (answer.status_code, answer.json()["code"]) == (400, "BAD_REQUEST"), key
 
 
 async def raw(site: Site, *pieces: bytes) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
@@ -157,30 +155,31 @@ async def test_an_endless_body_is_answered_soon_after_the_limit(start: Start) ->
         assert (site.stored(), unnamed(site)) == ([], [])
 
 
-async def test_an_upload_without_credentials_is_answered_unread(start: Start) -> None:
+async def test_an_upload_without_credentials_is_answered_unread(
+    start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(edge, "DRAIN_SECONDS", 0.3)
     async with start(auth_mode="jwt") as site:
         reader, writer = await raw(site, HEAD % b"Content-Length: 104857600", BEGIN)
-        async with asyncio.timeout(edge.DRAIN_SECONDS + 2):
+        async with asyncio.timeout(2):
             answer = await reader.readuntil(b"\r\n\r\n")
         assert answer.startswith(b"HTTP/1.1 401")
         writer.close()
         assert (site.stored(), unnamed(site)) == ([], [])
 
 
-async def gone(site: Site) -> None:
+async def until(fact: Callable[[], object]) -> None:
     async with asyncio.timeout(3):
-        while unnamed(site):
+        while not fact():
             await asyncio.sleep(0.01)
 
 
 async def test_a_client_that_goes_away_leaves_nothing(site: Site, pool: Pool) -> None:
     for size in (0, 1, 5000, 3_000_000):
         _, writer = await raw(site, HEAD % b"Content-Length: 9000000", BEGIN, b"x" * size)
-        async with asyncio.timeout(3):
-            while size > 1 << 20 and not unnamed(site):
-                await asyncio.sleep(0.01)
+        await until(lambda size=size: size < 1 << 20 or unnamed(site))
         writer.close()
-        await gone(site)
+        await until(lambda: not unnamed(site))
     assert (site.stored(), await rows(pool, "jobs"), await rows(pool, "documents")) == ([], 0, 0)
 
 
@@ -204,7 +203,7 @@ async def test_a_body_that_stalls_or_drips_is_given_up(
     if task:
         task.cancel()
     writer.close()
-    await gone(site)
+    await until(lambda: not unnamed(site))
     assert site.stored() == []
 
 
@@ -231,7 +230,7 @@ async def test_a_store_that_fails_three_times_is_told_with_a_time_to_retry(
     monkeypatch.setattr(local, "FIRST_WAIT", 0.01)
     await upload(client)
     shutil.rmtree(site.root / "uploads")
-    Path(site.root / "uploads").write_text("in the way")
+    (site.root / "uploads").write_text("in the way")
     answer = await client.post("/api/upload", files=[part(PDF_FILE + b"\n")])
     assert (answer.status_code, answer.json()["code"]) == (503, "IO_ERROR")
     assert (answer.json()["retryAfter"], answer.json()["retryable"]) == (60, True)

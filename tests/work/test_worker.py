@@ -1,7 +1,7 @@
 """The worker's loops over real PostgreSQL, with runs made by the test."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from datetime import timedelta
 from typing import Any
@@ -9,16 +9,16 @@ from typing import Any
 import psycopg
 import pytest
 from psycopg_pool import AsyncConnectionPool
-from road import a_result, add_job, claim_one, the
 
 from docmill.core.jobs import Claimed, Ending, JobId, Retry, Status, Usage
-from docmill.db import history, jobs
+from docmill.db import history, jobs, queue
 from docmill.db.pool import Connection, Pool
 from docmill.db.signals import CHANGES, WORK, Bell
 from docmill.work import identity
 from docmill.work.identity import Identity
 from docmill.work.upkeep import Upkeep, rescue
 from docmill.work.worker import Links, Note, Rules, Runner, Worker
+from road import a_result, add_job, claim_one, the
 
 pytestmark = pytest.mark.anyio
 
@@ -32,6 +32,12 @@ FAST = Rules(
 )
 
 
+CUT_OTHERS = """
+SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+ WHERE datname = current_database() AND pid <> pg_backend_pid()
+"""
+
+
 async def until(holds: Callable[[], Awaitable[bool]], seconds: float = 10) -> None:
     async with asyncio.timeout(seconds):
         while not await holds():
@@ -41,7 +47,7 @@ async def until(holds: Callable[[], Awaitable[bool]], seconds: float = 10) -> No
 @asynccontextmanager
 async def working(
     pool: Pool, url: str | None, runner: Runner, rules: Rules = FAST
-) -> AsyncIterator[Worker]:
+) -> AsyncGenerator[Worker]:
     changes = Bell(pool, CHANGES)
     worker = Worker(Links(pool, url, changes), rules, runner, identity.me())
     task = asyncio.create_task(worker.run())
@@ -156,9 +162,7 @@ async def test_stop_finishes_what_runs_and_claims_nothing_more(
     assert states.count(Status.QUEUED) == 1
 
 
-async def test_a_second_stop_gives_everything_back_unharmed(
-    pool: Pool, database_url: str
-) -> None:
+async def test_a_second_stop_gives_everything_back_unharmed(pool: Pool, database_url: str) -> None:
     gate = Gate()
     (job_id,) = await add(pool)
     async with working(pool, database_url, gate) as worker:
@@ -247,8 +251,7 @@ async def test_work_goes_on_after_every_connection_was_cut(
     ids = await add(pool, 6)
     async with working(pool, database_url, gate):
         await until(lambda: _true(len(gate.came) == 3))
-        cut = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
-        await conn.execute(cut)
+        await conn.execute(CUT_OTHERS)
         gate.open()
         async with AsyncConnectionPool(database_url, open=False) as fresh:
             for job_id in ids:
@@ -259,8 +262,6 @@ async def test_work_goes_on_after_every_connection_was_cut(
 async def test_a_claim_whose_answer_was_lost_is_found_again(
     pool: Pool, database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from docmill.db import queue
-
     real, lost = queue.claim, 0
 
     async def claim_and_break(conn: Connection, *args: Any, **kwargs: Any) -> list[Claimed]:

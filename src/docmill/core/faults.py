@@ -238,7 +238,7 @@ FAULTS: Final[Mapping[str, Fault]] = {fault.code: fault for fault in TABLE}
 
 
 class Faulted(Exception):  # noqa: N818  it carries a fault; it is not one more kind of error
-    """The one exception that crosses our modules: a fault, facts for the answer, detail for the log."""
+    """The one exception that crosses modules: a fault, facts for the answer, detail for the log."""
 
     def __init__(self, code: str, detail: str = "", /, **facts: object) -> None:
         self.fault: Fault = FAULTS[code]

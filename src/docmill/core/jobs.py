@@ -1,4 +1,4 @@
-"""Jobs and their states. `settle` decides what follows from how a run ended; nothing here writes."""
+"""Jobs and their states. `settle` decides what follows from how a run ended; nothing writes."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -108,4 +108,5 @@ CLOCKS: Final = "SELECT owner, changed_at FROM owners WHERE owner = ANY(%s)"
 
 async def clocks(conn: Connection, owners: Sequence[OwnerKey]) -> dict[OwnerKey, datetime]:
     """When each owner's jobs last changed."""
-    return {row[0]: row[1] for row in await (await conn.execute(CLOCKS, (list(owners),))).fetchall()}
+    rows = await (await conn.execute(CLOCKS, (list(owners),))).fetchall()
+    return {row[0]: row[1] for row in rows}

@@ -1,6 +1,6 @@
 """The connection pool, and the database's troubles told as faults."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from datetime import timedelta
 from typing import Any
@@ -20,8 +20,8 @@ OUTAGES = (psycopg.OperationalError, psycopg.InterfaceError, psycopg_pool.PoolCl
 @asynccontextmanager
 async def open_pool(
     url: str, *, size: int = 10, wait: timedelta = timedelta(seconds=4), pooler: bool = False
-) -> AsyncIterator[Pool]:
-    """`pooler`: a transaction pooler stands between, so nothing may live longer than a transaction."""
+) -> AsyncGenerator[Pool]:
+    """`pooler`: one stands between, so nothing may live longer than a transaction."""
     kwargs: dict[str, Any] = {"prepare_threshold": None if pooler else 3}
     if not pooler:
         # A page must not hang behind somebody's lock: it sheds with 503 instead.
@@ -45,7 +45,7 @@ async def open_pool(
 
 
 @asynccontextmanager
-async def connection(pool: Pool) -> AsyncIterator[Connection]:
+async def connection(pool: Pool) -> AsyncGenerator[Connection]:
     """One transaction, for whoever answers to a person: outages become faults."""
     try:
         async with pool.connection() as conn:

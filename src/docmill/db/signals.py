@@ -1,11 +1,12 @@
 """NOTIFY and LISTEN: hints that make things start at once. Nothing depends on one arriving."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from typing import Final
 
 import psycopg
+from psycopg import sql
 
 from docmill.db.pool import OUTAGES, Pool
 
@@ -51,9 +52,9 @@ class Bell:
 
 
 @asynccontextmanager
-async def listening(url: str, *channels: str) -> AsyncIterator[AsyncIterator[psycopg.Notify]]:
+async def listening(url: str, *channels: str) -> AsyncGenerator[AsyncIterator[psycopg.Notify]]:
     """Notifications on a direct connection; ends with an OUTAGES error when it breaks."""
     async with await psycopg.AsyncConnection.connect(url, autocommit=True) as conn:
         for channel in channels:
-            await conn.execute(psycopg.sql.SQL("LISTEN {}").format(psycopg.sql.Identifier(channel)))
+            await conn.execute(sql.SQL("LISTEN {}").format(sql.Identifier(channel)))
         yield conn.notifies()

@@ -1,4 +1,4 @@
-"""Workers: one row per running worker process, for people and for metrics. Leases are on the jobs."""
+"""Workers: one row per worker process, for people and metrics. Leases are on the jobs."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

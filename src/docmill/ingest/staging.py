@@ -57,9 +57,7 @@ class Stage:
         await self._flush()
         assert self._writer is not None
         sha256 = self._hash.hexdigest()
-        return Staged(
-            self.id, self.key, self.filename, self.head, self.bytes, sha256, self._writer
-        )
+        return Staged(self.id, self.key, self.filename, self.head, self.bytes, sha256, self._writer)
 
     async def abort(self) -> None:
         if self._writer:
@@ -75,4 +73,3 @@ class Stage:
             self._hash.update(block)
         if block:
             await self._writer.write(block)
-

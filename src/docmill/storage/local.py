@@ -117,7 +117,7 @@ class LocalWriter:
 
 
 class Temporary:
-    """An open file with no name, or with one under tmp/ where the file system knows no such thing."""
+    """An open file with no name, or one under tmp/ where the file system has no such thing."""
 
     def __init__(self, fd: int, path: str | None) -> None:
         self.fd: int = fd
@@ -128,7 +128,7 @@ class Temporary:
         target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         source = self._path or f"/proc/self/fd/{self.fd}"
         try:
-            # With a folder given Python calls linkat(), which follows /proc/self/fd; link() does not.
+            # With a folder given, Python calls linkat(), which follows /proc/self/fd.
             os.link(source, target, src_dir_fd=self.fd, follow_symlinks=True)
         except FileExistsError:
             # A try before this one linked it and failed later; keys are never used twice.

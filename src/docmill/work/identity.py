@@ -10,7 +10,7 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """`machine` is one boot of one process namespace: inside it, a pid and its start time are unique."""
+    """`machine` is one boot of one pid namespace: there, a pid and its start time are unique."""
 
     host: str
     machine: str

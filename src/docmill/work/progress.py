@@ -1,4 +1,4 @@
-"""Shows how far a run is: the latest word, at most twice a second, and a milestone in the history."""
+"""Shows how far a run is: the latest word, at most twice a second; milestones in the history."""
 
 import asyncio
 from collections.abc import Callable
@@ -38,7 +38,8 @@ class Reporter:
             progress = Progress(percent, stage, milestone=reached > self._milestone)
             self._milestone = max(reached, self._milestone)
             if not await self._write(progress):
-                return self._lost()
+                self._lost()
+                return
             await asyncio.sleep(EVERY)
 
     async def _write(self, progress: Progress) -> bool:

@@ -4,7 +4,8 @@ import asyncio
 import gzip
 import hashlib
 import os
-from typing import BinaryIO
+from io import BufferedReader
+from typing import BinaryIO, cast
 
 from docmill.core import failpoints
 from docmill.core.faults import Faulted
@@ -79,6 +80,6 @@ def _check_bytes(file: BinaryIO, job: Claimed) -> None:
     """The bytes we run on are the bytes we were given."""
     if os.fstat(file.fileno()).st_size != job.bytes:
         raise Faulted("IO_ERROR", "the stored file has another size than was uploaded")
-    if hashlib.file_digest(file, "sha256").hexdigest() != job.sha256:
+    if hashlib.file_digest(cast(BufferedReader, file), "sha256").hexdigest() != job.sha256:
         raise Faulted("IO_ERROR", "the stored file is not what was uploaded")
     file.seek(0)

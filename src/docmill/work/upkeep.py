@@ -123,7 +123,7 @@ async def _expire_uploads(upkeep: Upkeep) -> None:
 
 
 async def _archive_events(upkeep: Upkeep) -> None:
-    """Old events go to cold storage as compressed lines; a crash before COMMIT archives them twice."""
+    """Old events go to cold storage as compressed lines; after a crash perhaps twice."""
     while True:
         async with upkeep.pool.connection() as conn:
             old = await history.forget_events(conn, keep=upkeep.keep_events, limit=5000)

@@ -45,7 +45,7 @@ class Rules:
     grace: timedelta = timedelta(seconds=30)
     longest: timedelta = timedelta(hours=2)
     keep: timedelta | None = timedelta(days=30)
-    retry: Retry = Retry()
+    retry: Retry = field(default_factory=Retry)
     retries: Mapping[str, Retry] = field(default_factory=dict[str, Retry])
 
     def retry_of(self, pipeline: str) -> Retry:
@@ -197,7 +197,7 @@ class Worker:
         held = [job for job, _ in self._running.values()]
         async with self._links.pool.connection() as conn:
             await workers.seen(conn, self._row)
-            ours = await queue.beat(conn, held, lease=self._rules.lease) if held else set()
+            ours = await queue.beat(conn, held, lease=self._rules.lease)
         for job in held:
             if job.id not in ours:
                 self._drop(job)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any, Final
 
-from docmill.core.pipeline import DOCX, PDF, TEXT, Output, Source, Tools
+from docmill.core.pipeline import PDF, Output, Source, Tools
 from docmill.pipelines.extract.fields import Field, fields_of
 from docmill.reading.documents import open_document
 from docmill.reading.pages import Box, Document, Page
@@ -17,7 +17,7 @@ class Extract:
 
     name: str = "extract"
     version: str = "1"
-    accepts: tuple[str, ...] = (PDF, DOCX, TEXT)
+    accepts: tuple[str, ...] = (PDF,)
 
     def run(self, source: Source, tools: Tools) -> Output:
         with open_document(source.file, source.content_type) as document:

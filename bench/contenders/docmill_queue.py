@@ -1,0 +1,127 @@
+"""docmill's own queue: the real worker, with runs that return at once."""
+
+import asyncio
+import logging
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from datetime import timedelta
+from multiprocessing.connection import Connection
+from typing import Final
+from uuid import UUID, uuid4
+
+import psycopg
+import structlog
+
+from bench import filling
+from docmill.core.documents import NewDocument
+from docmill.core.jobs import Claimed, DocumentId, Ending, Finished, JobId, StoredResult, Usage
+from docmill.core.owners import OwnerKey
+from docmill.db import documents, jobs, migrate, owners
+from docmill.db.pool import open_pool
+from docmill.db.signals import CHANGES, WORK, Bell
+from docmill.work import identity
+from docmill.work.worker import Links, Note, Rules, Worker
+
+NAME: Final = "docmill"
+OWNERS: Final = 20
+SPAN: Final = "SELECT extract(epoch FROM max(completed_at) - min(started_at)) FROM jobs"
+LEFT: Final = "SELECT count(*) FROM jobs WHERE status <> 'complete'"
+
+
+def prepare(url: str) -> None:
+    asyncio.run(migrate.migrate(url))
+
+
+def fill(url: str, count: int) -> None:
+    with psycopg.connect(url) as conn:
+        conn.execute("TRUNCATE owners CASCADE")
+        filling.owners(conn, OWNERS)
+        filling.enqueue(conn, count)
+    filling.settle_down(url)
+
+
+def drain(url: str, batch: int) -> float:
+    """Logs are at the level of warnings, as the other queues' are by default."""
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING))
+    with psycopg.connect(url, autocommit=True) as conn:
+        (left,) = conn.execute(LEFT).fetchone() or (0,)
+        asyncio.run(_drain(url, batch, left))
+        assert conn.execute(LEFT).fetchone() == (0,)
+        (span,) = conn.execute(SPAN).fetchone() or (0,)
+    return float(span)
+
+
+async def _drain(url: str, slots: int, left: int) -> None:
+    begun = 0
+
+    async def run(job: Claimed, _note: Note) -> tuple[Ending, Usage | None]:
+        nonlocal begun
+        begun += 1
+        return _result(job), Usage(1, 1, 1)
+
+    async with _worker(url, slots, run) as worker:
+        while begun < left or not worker.idle:
+            await asyncio.sleep(0.02)
+
+
+@asynccontextmanager
+async def _worker(
+    url: str, slots: int, run: Callable[..., Awaitable[tuple[Ending, Usage | None]]]
+) -> AsyncIterator[Worker]:
+    async with open_pool(url) as pool:
+        changes = Bell(pool, CHANGES)
+        rules = Rules(["extract"], slots, poll=timedelta(seconds=5))
+        worker = Worker(Links(pool, url, changes), rules, run, identity.me())
+        working = asyncio.create_task(worker.run())
+        try:
+            yield worker
+        finally:
+            worker.stop()
+            await working
+            await changes.close()
+
+
+def _result(job: Claimed) -> Finished:
+    key = f"results/{job.id}.{job.claim}.gz"
+    return Finished(StoredResult(key, "application/json", 10, 8, "0" * 64, "1"))
+
+
+def work(url: str, report: Connection) -> None:
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING))
+    asyncio.run(_work(url, report))
+
+
+async def _work(url: str, report: Connection) -> None:
+    async def run(job: Claimed, _note: Note) -> tuple[Ending, Usage | None]:
+        report.send((str(job.id), time.monotonic()))
+        return _result(job), Usage(1, 1, 1)
+
+    async with _worker(url, 10, run):
+        await asyncio.Event().wait()
+
+
+@asynccontextmanager
+async def enqueuing(url: str) -> AsyncIterator[Callable[[str], Awaitable[None]]]:
+    """The statements of an upload's one transaction, then the bell."""
+    owner = OwnerKey("session:0")
+    async with open_pool(url) as pool:
+        bell = Bell(pool, WORK)
+
+        async def enqueue(token: str) -> None:
+            document = NewDocument(
+                DocumentId(uuid4()), "0" * 64, 1, "application/pdf", "a.pdf", "upload",
+                f"uploads/{token}", {},
+            )  # fmt: skip
+            job = jobs.NewJob(
+                JobId(UUID(token)), document.id, owner, "extract", None, {}, 0, token
+            )  # fmt: skip
+            async with pool.connection() as conn:
+                await owners.introduce(conn, owner)
+                await documents.add(conn, owner, document, keep=None)
+                await jobs.add(conn, job)
+                await jobs.enqueue(conn, job)
+            bell.ring()
+
+        yield enqueue
+        await bell.close()
