@@ -1,39 +1,47 @@
 """What a confined run costs beyond the pipeline's own work.
 
-`python bench/child_overhead.py [runs] [more pipelines to keep warm]`
+`python -m bench.child_overhead [runs] [more pipelines to keep warm]`
 """
 
 import asyncio
 import os
-import statistics
 import sys
 import time
-from pathlib import Path
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 
+from bench.ground import ROOT, Ground
+from bench.rows import Row, spread
 from docmill.work.child import Limits, Nursery, Returned, Task
 
-TESTS = Path(__file__).resolve().parents[1] / "tests" / "work"
+TESTS = ROOT / "tests" / "work"
 TASK = Task("echo", "a.txt", "text/plain")
+ECHO = "probes:echo"
 
 
-async def measure(runs: int, pipelines: list[str]) -> None:
+def measure(ground: Ground) -> Iterator[Row]:
+    took = spread(asyncio.run(runs(ground.count(300, 100), [ECHO])))
+    yield Row(
+        "confined child, trivial run", f"p50 {took.p50:.1f}, p99 {took.p99:.1f} ms",
+        floor="p50 < 20 ms", kept=took.p50 < 20, figures={"ms": asdict(took)},
+    )  # fmt: skip
+
+
+async def runs(count: int, pipelines: Sequence[str]) -> list[float]:
+    """Seconds of each run, one after the other, in a nursery that is warm."""
     document = os.open(os.devnull, os.O_RDONLY)
+    took: list[float] = []
     async with Nursery(Limits(), pipelines=pipelines, paths=[str(TESTS)]) as nursery:
-        began = time.perf_counter()
-        confinement = await nursery.warm()
-        print(f"{' '.join(pipelines)}: warm in {(time.perf_counter() - began) * 1000:.0f} ms")
-        print(f"  confined by {confinement}")
-        took: list[float] = []
-        for _ in range(runs):
+        await nursery.warm()
+        for _ in range(count):
             began = time.perf_counter()
             ran = await nursery.run(TASK, document, lambda _percent, _stage: None)
-            took.append((time.perf_counter() - began) * 1000)
+            took.append(time.perf_counter() - began)
             assert isinstance(ran, Returned), ran
-        p50, p99 = statistics.median(took), statistics.quantiles(took, n=100)[98]
-        print(f"  {runs} runs: p50 {p50:.1f} ms, p99 {p99:.1f} ms, max {max(took):.1f} ms")
     os.close(document)
+    return took
 
 
 if __name__ == "__main__":
-    count = int(sys.argv[1]) if len(sys.argv) > 1 else 300
-    asyncio.run(measure(count, ["probes:echo", *sys.argv[2:]]))
+    number = int(sys.argv[1]) if len(sys.argv) > 1 else 300
+    print(spread(asyncio.run(runs(number, [ECHO, *sys.argv[2:]]))))

@@ -22,8 +22,9 @@ SELECT status, count(*), extract(epoch FROM max(coalesce(completed_at, failed_at
 """
 
 
-def measure(ground: Ground, url: str) -> Iterator[Row]:
+def measure(ground: Ground) -> Iterator[Row]:
     """Uploaded first, then one worker of default size is let loose on them."""
+    url = ground.migrated("end_to_end")
     kind, files = _documents(ground.count(60, 10))
     with web(ground, url) as site:
         asyncio.run(_upload(site.port, files))

@@ -15,9 +15,9 @@ FILES: Final = 5
 LIMIT_MB: Final = 64
 
 
-def measure(ground: Ground, url: str) -> Iterator[Row]:
+def measure(ground: Ground) -> Iterator[Row]:
     """From a server that has answered before: what it needs at all is not growth."""
-    with web(ground, url) as site:
+    with web(ground, ground.migrated("memory")) as site:
         asyncio.run(_upload(site.port, Files(200_000), 20))
         before = _megabytes(site.pid, "VmRSS")
         Path(f"/proc/{site.pid}/clear_refs").write_text("5")  # the peak begins again here

@@ -13,8 +13,8 @@ CLIENTS: Final = 50
 CROWD: Final = 1000
 
 
-def measure(ground: Ground, url: str) -> Iterator[Row]:
-    with web(ground, url) as site:
+def measure(ground: Ground) -> Iterator[Row]:
+    with web(ground, ground.migrated("statuses")) as site:
         job, cookie = asyncio.run(_a_job(site.port))
         speed, took = asyncio.run(_steady(site.port, job, cookie, ground.count(5000, 1000)))
         slowest, answered = asyncio.run(_at_once(site.port, job, cookie))

@@ -15,8 +15,8 @@ CLIENTS: Final = 16
 CROWD: Final = 100
 
 
-def measure(ground: Ground, url: str) -> Iterator[Row]:
-    count = ground.count(1500, 200)
+def measure(ground: Ground) -> Iterator[Row]:
+    url, count = ground.migrated("uploads"), ground.count(1500, 200)
     with serving(sys.executable, "-m", "bench.bare_upload", str(ground.folder / "bare")) as bare:
         bare_speed, bare_took = asyncio.run(_steady(bare, count))
         bare_crowd = asyncio.run(_at_once(bare))

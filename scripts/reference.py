@@ -43,11 +43,8 @@ def main() -> None:
 
 
 def stale() -> list[str]:
-    return [name for name, write in PAGES.items() if _kept(FOLDER / name) != write()]
-
-
-def _kept(path: Path) -> str:
-    return path.read_text("utf-8") if path.exists() else ""
+    kept = {path.name: path.read_text("utf-8") for path in FOLDER.glob("*.md")}
+    return [name for name, write in PAGES.items() if kept.get(name) != write()]
 
 
 def _page(title: str, *parts: str) -> str:
@@ -205,11 +202,15 @@ def _route(title: str, operation: Mapping[str, Any]) -> str:
     if asked:
         parts.append(_table(("parameter", "in", "type", "what it is"), iter(asked)))
     answers = (
-        (status, _contents(answer), answer["description"].replace("; ", "<br>"))
+        (status, _contents(answer), _told(answer["description"]))
         for status, answer in sorted(operation["responses"].items())
     )
     parts.append(_table(("status", "body", "what it says"), answers))
     return "\n\n".join(filter(None, parts))
+
+
+def _told(description: str) -> str:
+    return "" if description == "Successful Response" else description.replace("; ", "<br>")
 
 
 def _contents(answer: Mapping[str, Any]) -> str:

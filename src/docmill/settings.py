@@ -5,20 +5,22 @@ import os
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, ClassVar, Final, Literal
+from typing import Annotated, Any, ClassVar, Final, Literal
 
-from pydantic import AliasChoices, BaseModel, Field, SecretStr, ValidationError
+from pydantic import AliasChoices, BaseModel, Field, SecretStr, ValidationError, field_validator
 from pydantic.fields import FieldInfo
 from pydantic_settings import (
     BaseSettings,
     InitSettingsSource,
+    NoDecode,
     PydanticBaseSettingsSource,
     SettingsConfigDict,
+    SettingsError,
 )
 
 PREFIX: Final = "DOCMILL_"
 CONFIG: Final = "DOCMILL_CONFIG"
-# Read elsewhere than in this class: where the file is, and the switch of the set-up script.
+# Read elsewhere than in this class: where the file is, and where the commands find a server.
 OTHER_NAMES: Final = frozenset({CONFIG, "DOCMILL_URL", "DOCMILL_TOKEN"})
 
 
@@ -47,7 +49,7 @@ class Settings(BaseSettings):
     data: Path = Field(Path("data"), description="Folder of the embedded database and local store")
     database_url: SecretStr | None = Field(
         None,
-        validation_alias=_named("database_url", "DOCMILL_DATABASE_URL", "DATABASE_URL"),
+        validation_alias=_named("DOCMILL_DATABASE_URL", "DATABASE_URL"),
         description="PostgreSQL to use instead of the embedded one",
     )
     database_connections: int = Field(10, ge=2, description="Connections per process")
@@ -64,12 +66,12 @@ class Settings(BaseSettings):
     production: bool = Field(False, description="Secure cookies, JSON logs")
     auth_mode: Literal["session", "jwt", "both"] = Field(
         "session",
-        validation_alias=_named("auth_mode", "DOCMILL_AUTH_MODE", "AUTH_MODE"),
+        validation_alias=_named("DOCMILL_AUTH_MODE", "AUTH_MODE"),
         description="Who may come in: anonymous sessions, tokens, or both",
     )
     jwt_secret: SecretStr | None = Field(
         None,
-        validation_alias=_named("jwt_secret", "DOCMILL_JWT_SECRET", "JWT_SECRET"),
+        validation_alias=_named("DOCMILL_JWT_SECRET", "JWT_SECRET"),
         description="Secret of HS256 tokens, at least 32 bytes",
     )
     jwt_jwks_url: str | None = Field(None, description="Address of the keys of RS256/ES256 tokens")
@@ -87,7 +89,9 @@ class Settings(BaseSettings):
         False, description="The same content of two owners is converted once (global dedupe)"
     )
 
-    pipelines: tuple[str, ...] = Field((), description="Pipelines this worker serves; empty: all")
+    pipelines: Annotated[tuple[str, ...], NoDecode] = Field(
+        (), description="Pipelines this worker serves, with commas; empty: all"
+    )
     worker_slots: int = Field(3, ge=1, le=256, description="Jobs a worker runs at a time")
     lease_seconds: float = Field(300, gt=0, description="How long a silent worker keeps a job")
     heartbeat_seconds: float = Field(30, gt=0, description="How often leases are extended")
@@ -114,6 +118,13 @@ class Settings(BaseSettings):
     log_level: Literal["debug", "info", "warning", "error"] = Field("info", description="Verbosity")
     failpoints: str = Field("", description="For tests: places where the process shall die")
 
+    @field_validator("pipelines", mode="before")
+    @classmethod
+    def _split(cls, given: Any) -> Any:
+        if isinstance(given, str):
+            return tuple(filter(None, (name.strip() for name in given.split(","))))
+        return given
+
     @classmethod
     def settings_customise_sources(
         cls,
@@ -137,6 +148,8 @@ def read(**given: Any) -> Settings:
         settings = Settings(**{name: value for name, value in given.items() if value is not None})
     except ValidationError as exc:
         raise BadSettings("\n".join(_mistake(error) for error in exc.errors())) from None
+    except SettingsError as exc:
+        raise BadSettings(f"{exc}.\nSuch a setting is written as JSON.") from None
     _check_together(settings)
     return settings
 
@@ -176,8 +189,9 @@ def _from_file() -> dict[str, Any]:
 
 
 def _nearest(name: str, known: set[str]) -> str:
-    near = difflib.get_close_matches(name, known, 1, 0.5)
-    return f" Did you mean {near[0]}?" if near else " `docmill config show` lists them all."
+    bare = {one.removeprefix(PREFIX): one for one in known}
+    near = difflib.get_close_matches(name.removeprefix(PREFIX), bare, 1, 0.5)
+    return f" Did you mean {bare[near[0]]}?" if near else " `docmill config show` lists them all."
 
 
 def _mistake(error: Any) -> str:

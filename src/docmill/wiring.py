@@ -21,6 +21,8 @@ from docmill.ingest.intake import Intake
 from docmill.settings import Settings
 from docmill.storage import Store, open_store
 
+log = structlog.get_logger()
+
 
 class CannotStart(Exception):  # noqa: N818  shown to operators: what happened, then what to do
     """Two lines: what happened, and what to do about it."""
@@ -60,8 +62,10 @@ async def start(settings: Settings, database_url: str) -> AsyncGenerator[Service
 
 def find_offer() -> Offer:
     """The installed pipelines and what each takes."""
-    names = sorted(pipeline.found())
-    return Offer({name: pipeline.load(name).accepts for name in names}, {})
+    loaded = pipeline.load_all(sorted(pipeline.found()))
+    for name, stack in loaded.broken.items():
+        log.error("pipeline.broken", pipeline=name, stack=stack)
+    return Offer({name: one.accepts for name, one in loaded.pipelines.items()}, {})
 
 
 async def check_database(settings: Settings, database_url: str) -> None:

@@ -18,7 +18,7 @@ HEADING: Final = re.compile(r"^#{1,6} (.+)$", re.MULTILINE)
 # Registries, in pieces, so that this file does not name them; and the folder of one machine.
 HOSTS: Final = ("pypi org", "pythonhosted org", "npmjs org", "npmjs com", "anaconda org")
 FORBIDDEN: Final = re.compile(
-    "|".join(re.escape(host.replace(" ", ".")) for host in HOSTS) + r"|(?<![\w.$}*-])/work/",
+    "|".join(re.escape(host.replace(" ", ".")) for host in HOSTS) + r"|(?<![\w.$}*-])/wor[k]/",
     re.IGNORECASE,
 )
 

@@ -70,10 +70,14 @@ async def test_changes_are_heard_without_notifications_as_well(
     start: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(live, "LOOK_SECONDS_DEAF", 0.2)
-    async with start(listen_url=None) as site, site.client() as client:
-        async with asyncio.timeout(10), client.stream("GET", "/api/events") as answer:
-            job_id = await upload(client)
-            assert (await anext(told(answer)))[1]["id"] == job_id
+    async with (
+        asyncio.timeout(10),
+        start(listen_url=None) as site,
+        site.client() as client,
+        client.stream("GET", "/api/events") as answer,
+    ):
+        job_id = await upload(client)
+        assert (await anext(told(answer)))[1]["id"] == job_id
 
 
 async def test_a_quiet_stream_gives_signs_of_life_and_ends_with_the_server(

@@ -1,9 +1,10 @@
 """A thin client of a running docmill: its API in Python's words, its troubles in two lines."""
 
 import io
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Mapping
 from contextlib import asynccontextmanager, contextmanager
-from typing import Annotated, Any, Final, Self
+from http import HTTPStatus
+from typing import Annotated, Any, Final, Self, cast
 
 import httpx2
 import typer
@@ -44,7 +45,9 @@ HERE: Final = "http://127.0.0.1:8000"
 class Refused(Exception):  # noqa: N818  shown to people: what happened, then what to do
     """Two lines: what happened, and what to do about it. With a code when docmill said so."""
 
-    def __init__(self, says: str, advice: str, *, code: str = "", wait: float | None = None) -> None:
+    def __init__(
+        self, says: str, advice: str, *, code: str = "", wait: float | None = None
+    ) -> None:
         super().__init__(f"{says}\n{advice}")
         self.says: str = says
         self.advice: str = advice
@@ -72,6 +75,8 @@ class Client:
         self.base: str = url.rstrip("/")
         with self._told():
             host = httpx2.URL(self.base).host
+            if not host:
+                raise httpx2.InvalidURL("no host")
             self._http: httpx2.AsyncClient = httpx2.AsyncClient(
                 base_url=self.base,
                 timeout=TIMEOUT,
@@ -134,7 +139,7 @@ class Client:
         headers = {"prefer": f"wait={WAIT}", "if-none-match": etag}
         with self._told():
             answer = _checked(await self._http.get(f"/api/jobs/{job_id}", headers=headers))
-        if answer.status_code == httpx2.codes.NOT_MODIFIED:
+        if answer.status_code == HTTPStatus.NOT_MODIFIED:
             return None, etag
         return _body(answer), answer.headers.get("etag", "")
 
@@ -147,7 +152,7 @@ class Client:
             return await self.ask("POST", "/api/upload", data=dict(wanted), files=files)
 
     @asynccontextmanager
-    async def download(self, job_id: str) -> AsyncIterator[AsyncIterator[bytes]]:
+    async def download(self, job_id: str) -> AsyncGenerator[AsyncIterator[bytes]]:
         with self._told():
             async with self._http.stream("GET", f"/api/jobs/{job_id}/download") as answer:
                 if answer.is_error:
@@ -155,7 +160,7 @@ class Client:
                 yield _checked(answer).aiter_bytes()
 
     @contextmanager
-    def _told(self) -> Iterator[None]:
+    def _told(self) -> Generator[None]:
         try:
             yield
         except (httpx2.ConnectError, httpx2.ConnectTimeout) as exc:
@@ -174,7 +179,7 @@ class Client:
 
 def _checked(answer: httpx2.Response) -> httpx2.Response:
     """The answer, or the refusal that it is."""
-    if answer.is_success or answer.status_code == httpx2.codes.NOT_MODIFIED:
+    if answer.is_success or answer.status_code == HTTPStatus.NOT_MODIFIED:
         return answer
     body = _body(answer)
     code, says = body.get("code"), body.get("error")
@@ -191,7 +196,7 @@ def _body(answer: httpx2.Response) -> dict[str, Any]:
         found = None
     if not isinstance(found, dict):
         raise _stranger(answer)
-    return dict[str, Any](found)
+    return cast("dict[str, Any]", found)
 
 
 def _stranger(answer: httpx2.Response) -> Refused:

@@ -48,7 +48,9 @@ COMMANDS: Final[Mapping[str, Entry]] = {
     "result": Entry(WORK, "jobs:result", "Print the result of a job, or write it to a file."),
     "retry": Entry(WORK, "jobs:retry", "Queue failed jobs again."),
     "cancel": Entry(WORK, "jobs:cancel", "Cancel jobs that have not ended."),
-    "read": Entry(WORK, "read:read", "Run a pipeline on files here, with no server and no database."),
+    "read": Entry(
+        WORK, "read:read", "Run a pipeline on files here, with no server and no database."
+    ),
     "doctor": Entry(CARE, "doctor:doctor", "Check the surroundings and say what to do."),
     "config": Entry(CARE, "config:app", "Show and check the configuration."),
 }

@@ -3,7 +3,7 @@
 import hashlib
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,7 +21,7 @@ class OpenDocument:
 
     path: Path
     fd: int
-    bytes: int
+    size: int
 
     @property
     def filename(self) -> str:
@@ -42,7 +42,7 @@ class OpenDocument:
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[OpenDocument]:
+def opened(path: Path) -> Generator[OpenDocument]:
     """Raises Unreadable for what is no file or not ours to read. A pipe is not waited for."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK)

@@ -71,7 +71,8 @@ async def _one(client: Client, job_id: str) -> dict[str, Any]:
 def result(
     id: Id,  # noqa: A002
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="File to write; whole or not at all.")
+        Path | None,
+        typer.Option("--output", "-o", dir_okay=False, help="File to write; whole or not at all."),
     ] = None,
     url: Url = HERE,
     token: Token = None,
@@ -82,12 +83,15 @@ def result(
 
     docmill result 3f2a -o letter.json
     """
+    if output and not output.absolute().parent.is_dir():
+        raise typer.BadParameter(f"There is no folder for {output}.", param_hint="--output")
     try:
         asyncio.run(_result(Client(url, token), id, output))
-    except IsADirectoryError as exc:
-        raise typer.BadParameter(f"{output} is a folder.", param_hint="--output") from exc
-    except FileNotFoundError as exc:
-        raise typer.BadParameter(f"There is no folder for {output}.", param_hint="-o") from exc
+    except OSError as exc:
+        if output is None:
+            raise
+        says = f"{output} can't be written: {exc.strerror}."
+        raise Refused(says, "Choose another place with --output.") from exc
 
 
 async def _result(client: Client, job_id: str, output: Path | None) -> None:

@@ -98,7 +98,8 @@ async def _serve(settings: Settings, url: str) -> None:
             # Whichever ends first, by request or by accident, takes the other with it.
             await asyncio.wait(parts, return_when=asyncio.FIRST_COMPLETED)
         finally:
-            stop.ask()
+            if not stop.asked.is_set():
+                stop.ask()
             await asyncio.gather(*parts)
 
 

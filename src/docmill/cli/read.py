@@ -5,7 +5,7 @@ import json
 import os
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from datetime import timedelta
@@ -54,7 +54,7 @@ def read(
 ) -> None:
     """Run a pipeline on files here, with no server and no database.
 
-    Each file is read in a confined process, as a worker would, and leaves FOLDER/<sha256>.json: what
+    Each file is read in a confined process, as a worker would, and leaves OUT/<sha256>.json: what
     the pipeline found, or {"error": {"code", "message"}}. A file that fails does not fail the
     command; one that can't be opened does, after the others are done.
 
@@ -85,7 +85,9 @@ def _accepts(name: str) -> tuple[str, ...]:
     found = pipelines.found()
     if name not in found:
         known = ", ".join(sorted(found)) or "none"
-        raise typer.BadParameter(f"there is no {name!r}; installed: {known}.", param_hint="PIPELINE")
+        raise typer.BadParameter(
+            f"there is no {name!r}; installed: {known}.", param_hint="PIPELINE"
+        )
     try:
         return pipelines.load(name).accepts
     except (ImportError, AttributeError, TypeError) as exc:
@@ -97,7 +99,7 @@ def _broken(name: str, why: str) -> str:
 
 
 @contextmanager
-def _bar(total: int) -> Iterator[Progress]:
+def _bar(total: int) -> Generator[Progress]:
     """How many are done, and what the running ones are at; nothing where nobody watches."""
     columns = (
         TextColumn("{task.description}", markup=False),

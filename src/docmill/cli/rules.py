@@ -24,18 +24,18 @@ def work_rules(settings: Settings, installed: Sequence[str]) -> worker.Rules:
         grace=timedelta(seconds=settings.grace_seconds),
         longest=timedelta(seconds=settings.longest_seconds),
         keep=timedelta(days=settings.keep_results_days),
-        retry=Retry(
-            settings.attempts,
-            timedelta(seconds=settings.retry_seconds),
-            timedelta(seconds=settings.retry_jitter_seconds),
-        ),
-        retries={name: _retry(rule) for name, rule in settings.retries.items()},
+        retry=_retry(settings, RetryRule(attempts=settings.attempts)),
+        retries={name: _retry(settings, rule) for name, rule in settings.retries.items()},
     )
 
 
-def _retry(rule: RetryRule) -> Retry:
-    delays = tuple(timedelta(seconds=seconds) for seconds in rule.delays_seconds)
-    return Retry(rule.attempts, delays=delays)
+def _retry(settings: Settings, rule: RetryRule) -> Retry:
+    return Retry(
+        rule.attempts,
+        timedelta(seconds=settings.retry_seconds),
+        timedelta(seconds=settings.retry_jitter_seconds),
+        tuple(timedelta(seconds=seconds) for seconds in rule.delays_seconds),
+    )
 
 
 def web_rules(settings: Settings) -> WebRules:

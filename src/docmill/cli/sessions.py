@@ -3,7 +3,7 @@
 import fcntl
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, cast
@@ -19,7 +19,7 @@ def place() -> Path:
 
 
 @contextmanager
-def turn() -> Iterator[None]:
+def turn() -> Generator[None]:
     """One at a time: commands started together must not make a session each."""
     place().parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     with place().with_suffix(".lock").open("a") as lock:

@@ -97,7 +97,7 @@ class Sender:
         with opened(path) as document, self._board.line(document.filename) as line:
 
             def told(done: int) -> None:
-                line.sent(done, document.bytes)
+                line.sent(done, document.size)
 
             for left in reversed(range(TRIES)):
                 try:

@@ -1,9 +1,11 @@
 """Jobs as tables, for people."""
 
+import re
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any, Final
 
+from rich.console import Console
 from rich.filesize import decimal
 from rich.table import Table
 from rich.text import Text
@@ -28,17 +30,17 @@ FACTS: Final = (
 
 def show_jobs(jobs: Iterable[Mapping[str, Any]]) -> None:
     """Beginnings of ids on a terminal, where they are typed; whole ones for a pipe."""
-    table = _table("ID", "FILE", "SIZE", "PIPELINE", "STATUS", "", "AGE")
-    table.columns[2].justify = "right"
+    table = _table("ID", "AGE", "FILE", "SIZE", "PIPELINE", "STATUS", "")
+    table.columns[3].justify = "right"
     for job in jobs:
         table.add_row(
             job["id"][:8] if out.is_terminal else job["id"],
+            age(job["created_at"]),
             Text(job["filename"]),
             decimal(job["bytes"]),
             job["pipeline"],
             Text(job["label"], STYLES.get(job["status"], "")),
             Text(_about(job)),
-            age(job["created_at"]),
         )
     _print(table)
 
@@ -58,27 +60,43 @@ def show_job(job: Mapping[str, Any]) -> None:
     say("\nHistory")
     events = _table("AT", "EVENT", "WORKER", "ABOUT")
     for event in job["events"]:
-        about = ", ".join(f"{key} {value}" for key, value in event["meta"].items())
-        events.add_row(event["at"], event["kind"], event["worker"] or "", Text(about))
+        worker = _short(event["worker"] or "")
+        events.add_row(_when(event["at"]), event["kind"], worker, Text(_meta(event["meta"])))
     _print(events)
     if not job["attempts"]:
         return
     say("\nAttempts")
-    attempts = _table("NO", "WORKER", "STARTED", "TOOK", "CPU", "MEMORY", "OUTCOME", "ERROR")
+    attempts = _table("NO", "STARTED", "TOOK", "CPU", "MEMORY", "WORKER", "OUTCOME", "ERROR")
     for attempt in job["attempts"]:
         attempts.add_row(*_attempt(attempt))
     _print(attempts)
+
+
+def _meta(meta: Mapping[str, Any]) -> str:
+    known = {key: value for key, value in meta.items() if value is not None}
+    way = " > ".join(str(known.pop(key)) for key in ("from", "to") if key in known)
+    rest = [f"{key} {value}" for key, value in known.items()]
+    return ", ".join([way, *rest] if way else rest)
+
+
+def _short(worker: str) -> str:
+    """A worker's name is long, to be the only one; its two ends are enough for people."""
+    return re.sub("/.*/", "/", worker)
+
+
+def _when(at: str) -> str:
+    return f"{datetime.fromisoformat(at).astimezone():%Y-%m-%d %H:%M:%S.%f}"[:-3]
 
 
 def _attempt(attempt: Mapping[str, Any]) -> list[str | Text]:
     code, says = attempt["error_code"], attempt["error_message"]
     return [
         str(attempt["attempt"]),
-        attempt["worker"],
-        attempt["started_at"],
+        _when(attempt["started_at"]),
         _ms(attempt["duration_ms"]),
         _ms(attempt["cpu_ms"]),
         decimal(attempt["memory_bytes"]) if attempt["memory_bytes"] else "",
+        _short(attempt["worker"]),
         attempt["outcome"] or "running",
         Text(f"{code}: {says}" if code else ""),
     ]
@@ -100,9 +118,11 @@ def age(at: str) -> str:
 def _table(*names: str) -> Table:
     table = Table(box=None, pad_edge=False, header_style="dim")
     for name in names:
-        table.add_column(name, overflow="ellipsis", no_wrap=True)
+        last = name is names[-1]
+        table.add_column(name, overflow="fold" if last else "ellipsis", no_wrap=not last)
     return table
 
 
 def _print(table: Table) -> None:
-    out.print(table, width=None if out.is_terminal else WIDE, crop=False)
+    console = out if out.is_terminal else Console(width=WIDE, highlight=False)
+    console.print(table)

@@ -48,6 +48,11 @@ def clean_text(text: str) -> str:
     )
 
 
+def storable(text: str) -> str:
+    """With its lines, without what PostgreSQL refuses in any text: NUL and lone surrogates."""
+    return text.replace("\0", "").encode("utf-8", "replace").decode()
+
+
 def shown_filename(given: str) -> str:
     """A file name for showing: the last part of whatever path was sent, short and clean."""
     name = clean_text(given.replace("\\", "/").rsplit("/", 1)[-1]).strip()

@@ -1,6 +1,7 @@
 """The plug-in contract: what a pipeline is, what it is given and what it gives back."""
 
-from collections.abc import Callable, Mapping
+import traceback
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, BinaryIO, Final, Protocol, runtime_checkable
@@ -56,8 +57,31 @@ def found() -> dict[str, EntryPoint]:
 
 
 def load(name: str) -> Pipeline:
-    """Import one pipeline; a plug-in that does not keep the contract is named at once."""
-    pipeline = found()[name].load()
-    if not isinstance(pipeline, Pipeline) or pipeline.name != name:
+    """Import one pipeline, by entry point or as `module:attribute`; it must keep the contract."""
+    point = EntryPoint(name, name, GROUP) if ":" in name else found()[name]
+    pipeline = point.load()
+    if not isinstance(pipeline, Pipeline) or (":" not in name and pipeline.name != name):
         raise TypeError(f"entry point {name!r} of {GROUP} is not a pipeline of that name")
     return pipeline
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """The pipelines by name, and the stacks of those that could not be imported."""
+
+    pipelines: Mapping[str, Pipeline]
+    broken: Mapping[str, str]
+
+
+def load_all(names: Iterable[str]) -> Loaded:
+    """Import several; one that fails, in whatever way a plug-in may fail, stops no other."""
+    pipelines: dict[str, Pipeline] = {}
+    broken: dict[str, str] = {}
+    for name in names:
+        try:
+            one = load(name)
+        except Exception:  # noqa: BLE001  its stack is shown
+            broken[name] = traceback.format_exc()
+        else:
+            pipelines[one.name] = one
+    return Loaded(pipelines, broken)

@@ -32,7 +32,7 @@ async def open_pool(
         min_size=1,
         max_size=size,
         timeout=wait.total_seconds(),
-        max_waiting=400,
+        max_waiting=4000,
         reconnect_timeout=5,
         open=False,
         name="docmill",

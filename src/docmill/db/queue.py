@@ -2,12 +2,13 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Final
 
 from psycopg.rows import class_row
 
+from docmill.core.documents import storable
 from docmill.core.jobs import Claimed, JobId, Move, Usage
 from docmill.db.pool import Connection
 
@@ -174,7 +175,8 @@ moved AS (
            error_code = CASE WHEN mine.goes = 'failed' THEN mine.code END,
            error_message = CASE WHEN mine.goes = 'failed' THEN mine.message END
       FROM mine WHERE jobs.id = mine.id
-    RETURNING jobs.id, jobs.run_at, jobs.attempt_count),
+    RETURNING jobs.id, jobs.run_at, jobs.attempt_count, mine.claim, mine.goes, mine.outcome,
+              mine.code, mine.refund, mine.duration_ms, mine.leased_by),
 saved AS (
     INSERT INTO results (job_id, claim, key, content_type, bytes, stored_bytes, sha256, version)
     SELECT id, claim, result_key, content_type, bytes, stored_bytes, sha256, version
@@ -189,15 +191,14 @@ ended AS (
       FROM mine WHERE a.job_id = mine.id AND a.claim = mine.claim),
 told AS (
     INSERT INTO job_events (job_id, kind, worker, meta)
-    SELECT mine.id,
-           CASE WHEN mine.goes <> 'queued' THEN mine.goes
-                WHEN mine.refund THEN 'queued' ELSE 'retry' END,
-           mine.leased_by,
+    SELECT id,
+           CASE WHEN goes <> 'queued' THEN goes WHEN refund THEN 'queued' ELSE 'retry' END,
+           leased_by,
            jsonb_strip_nulls(jsonb_build_object(
-               'from', 'processing', 'to', mine.goes, 'outcome', mine.outcome, 'claim', mine.claim,
-               'attempt', moved.attempt_count, 'code', mine.code, 'run_at', moved.run_at,
-               'duration_ms', mine.duration_ms))
-      FROM mine JOIN moved ON moved.id = mine.id)
+               'from', 'processing', 'to', goes, 'outcome', outcome, 'claim', claim,
+               'attempt', attempt_count, 'code', code, 'run_at', run_at,
+               'duration_ms', duration_ms))
+      FROM moved)
 SELECT id FROM moved
 """
 
@@ -228,17 +229,27 @@ def _as_row(given: Settlement) -> dict[str, Any]:
         "outcome": move.outcome,
         "code": move.code,
         "message": move.message,
-        "detail": move.detail or None,
-        "stack": move.stack or None,
+        "detail": storable(move.detail) or None,
+        "stack": storable(move.stack) or None,
         "delay": _seconds(move.delay),
         "refund": move.refund,
         "keep": _seconds(given.keep),
     }
-    if given.usage:
-        row |= asdict(given.usage)
+    if usage := given.usage:
+        row |= {
+            "duration_ms": usage.duration_ms,
+            "cpu_ms": usage.cpu_ms,
+            "memory_bytes": usage.memory_bytes,
+        }
     if result:
-        row |= asdict(result)
-        row["result_key"] = row.pop("key")
+        row |= {
+            "result_key": result.key,
+            "content_type": result.content_type,
+            "bytes": result.bytes,
+            "stored_bytes": result.stored_bytes,
+            "sha256": result.sha256,
+            "version": result.version,
+        }
     return row
 
 

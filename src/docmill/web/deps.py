@@ -43,7 +43,9 @@ Here = Annotated[Site, Depends(the_site)]
 
 
 async def the_asker(request: Request, here: Here) -> Owner:
-    return await auth.owner_of(request, here.rules, here.tokens)
+    owner = await auth.owner_of(request, here.rules, here.tokens)
+    request.state.owner = owner.key
+    return owner
 
 
 Asker = Annotated[Owner, Depends(the_asker)]

@@ -4,7 +4,9 @@ Plain ASGI, so that bodies stream through it with the server's own backpressure.
 """
 
 import asyncio
+import re
 import time
+import traceback
 from typing import Any, Final
 from uuid import uuid4
 
@@ -30,6 +32,8 @@ DRAIN_BYTES: Final = 7 << 20
 DRAIN_SECONDS: Final = 5.0
 
 CLIENT_GONE: Final = 499
+METHODS: Final = frozenset({"GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE"})
+JOB_ID: Final = re.compile(r"[0-9a-f-]{36}")
 
 CSP: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
@@ -62,6 +66,7 @@ class Edge:
         try:
             await self._answer(exchange)
         finally:
+            exchange.let_go()
             self._note(exchange, time.perf_counter() - started)
 
     async def _answer(self, exchange: "Exchange") -> None:
@@ -70,7 +75,8 @@ class Edge:
         except ClientDisconnect:
             exchange.status = exchange.status or CLIENT_GONE
         except Exception as exc:
-            log.exception("request.broke", error=type(exc).__name__, **exchange.facts())
+            stack = traceback.format_exc()
+            log.error("request.broke", error=type(exc).__name__, stack=stack, **exchange.facts())
             if exchange.status:
                 raise  # the server cuts the connection, so that nobody takes a part for the whole
             response = problems.answer(FAULTS["UNKNOWN"], request_id=exchange.request_id)
@@ -81,11 +87,7 @@ class Edge:
         self._meters.requests.labels(facts["method"], facts["route"], str(exchange.status)).observe(
             seconds
         )
-        fault = exchange.state.get("fault")
-        if isinstance(fault, Faulted):
-            facts |= {"code": fault.fault.code}
-            if fault.fault.status >= 500:
-                facts |= {"detail": fault.detail}
+        facts |= exchange.state.get("fault", {})
         log.info("request.answered", status=exchange.status, ms=round(seconds * 1000, 1), **facts)
 
 
@@ -109,7 +111,22 @@ class Exchange:
         """For logs and metrics: the route's template, not the address, which may hold anything."""
         route = self.scope.get("route")
         path = getattr(route, "path", None) or "other"
-        return {"request": self.request_id, "method": self.scope["method"], "route": path}
+        method: str = self.scope["method"]
+        job_id = str(self.scope.get("path_params", {}).get("job_id", ""))
+        return {
+            "request": self.request_id,
+            "method": method if method in METHODS else "OTHER",
+            "route": path,
+            "owner": self.state.get("owner"),
+            "job": job_id if JOB_ID.fullmatch(job_id) else None,
+        }
+
+    def let_go(self) -> None:
+        """Whoever still holds us, say an exception's frames, no longer holds the connection.
+
+        Granian closes a connection whose body was not read when the last reference goes.
+        """
+        self._receive, self._send = _gone, _nowhere
 
     async def receive(self) -> Message:
         if not self._unread:
@@ -155,6 +172,13 @@ class Exchange:
             headers.append("set-cookie", cookie)
         if self._unread:
             headers["connection"] = "close"
+
+
+async def _gone() -> Message:
+    return {"type": "http.disconnect"}
+
+
+async def _nowhere(_: Message) -> None: ...
 
 
 def _has_body(scope: Scope) -> bool:

@@ -55,7 +55,8 @@ class Paces:
             async with connection(self._pool) as conn:
                 samples = await stats.speeds(conn, pipeline)
                 depth = await stats.depth(conn)
-            pace = Pace(estimate.measure(samples), depth.queued, depth.slots)
+            ahead = depth.queued + depth.processing
+            pace = Pace(estimate.measure(samples), ahead, depth.slots)
             self._known[pipeline] = (time.monotonic() + FRESH_SECONDS, pace)
         return pace
 

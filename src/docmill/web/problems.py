@@ -66,7 +66,9 @@ def answer(
 async def faulted(request: Request, exc: Exception) -> Response:
     """The handler of Faulted. Code and detail go to the log with the request's line."""
     assert isinstance(exc, Faulted)
-    request.state.fault = exc
+    request.state.fault = {"code": exc.fault.code}
+    if exc.fault.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+        request.state.fault["detail"] = exc.detail
     return answer(exc.fault, exc.facts, request_id=request.state.request_id)
 
 

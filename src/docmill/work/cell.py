@@ -24,14 +24,6 @@ _ESCAPED_NUL: Final = re.compile(rb"(?<!\\)((?:\\\\)*)\\u0000")
 
 
 @dataclass(frozen=True, slots=True)
-class Loaded:
-    """The pipelines of this nursery by name, and the stacks of those that could not be imported."""
-
-    pipelines: Mapping[str, pipeline.Pipeline]
-    broken: Mapping[str, str]
-
-
-@dataclass(frozen=True, slots=True)
 class Rules:
     """What every child of this nursery keeps to."""
 
@@ -96,7 +88,7 @@ class Channel:
             os._exit(1)
 
 
-def live(channel_fd: int, document: int, *, loaded: Loaded, rules: Rules) -> NoReturn:
+def live(channel_fd: int, document: int, *, loaded: pipeline.Loaded, rules: Rules) -> NoReturn:
     """The whole life of a child, after the fork. It never returns and runs no exit handlers."""
     try:
         channel = Channel(channel_fd)
@@ -113,7 +105,7 @@ def live(channel_fd: int, document: int, *, loaded: Loaded, rules: Rules) -> NoR
 
 
 def _answer(
-    task: Mapping[str, Any], document: int, *, loaded: Loaded, channel: Channel
+    task: Mapping[str, Any], document: int, *, loaded: pipeline.Loaded, channel: Channel
 ) -> tuple[Kind, bytes]:
     try:
         return Kind.RESULT, _run(task, document, loaded=loaded, channel=channel)
@@ -127,7 +119,9 @@ def _answer(
         return Kind.FAULT, _fault("UNKNOWN", f"{_named(exc)} in {_place(exc)}", _stack(exc))
 
 
-def _run(task: Mapping[str, Any], document: int, *, loaded: Loaded, channel: Channel) -> bytes:
+def _run(
+    task: Mapping[str, Any], document: int, *, loaded: pipeline.Loaded, channel: Channel
+) -> bytes:
     name = task["pipeline"]
     if name in loaded.broken:
         raise faults.Faulted("UNKNOWN", f"pipeline {name} could not be imported")

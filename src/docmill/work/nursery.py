@@ -13,10 +13,8 @@ import socket
 import struct
 import sys
 import time
-import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib.metadata import EntryPoint
 from types import FrameType
 from typing import Any, Final, NoReturn
 
@@ -35,28 +33,6 @@ class _Birth:
     at_ns: int
 
 
-def load(names: Sequence[str]) -> cell.Loaded:
-    """Import pipelines by entry point, or by `module:attribute`. One that fails stops no other."""
-    pipelines: dict[str, pipeline.Pipeline] = {}
-    broken: dict[str, str] = {}
-    for name in names:
-        try:
-            one = _resolve(name)
-            pipelines[one.name] = one
-        except Exception:  # noqa: BLE001  a plug-in may fail in any way; its stack is shown
-            broken[name] = traceback.format_exc()
-    return cell.Loaded(pipelines, broken)
-
-
-def _resolve(name: str) -> pipeline.Pipeline:
-    if ":" not in name:
-        return pipeline.load(name)
-    one = EntryPoint(name, name, pipeline.GROUP).load()
-    if not isinstance(one, pipeline.Pipeline):
-        raise TypeError(f"{name} is not a pipeline")
-    return one
-
-
 def _noticed(_number: int, _frame: FrameType | None) -> None:
     """Python writes to the wake-up pipe only for signals that have a handler."""
 
@@ -64,7 +40,7 @@ def _noticed(_number: int, _frame: FrameType | None) -> None:
 class Nursery:
     """The loop: orders in, children out, endings back."""
 
-    def __init__(self, control: socket.socket, loaded: cell.Loaded, rules: cell.Rules) -> None:
+    def __init__(self, control: socket.socket, loaded: pipeline.Loaded, rules: cell.Rules) -> None:
         self._control = control
         self._loaded = loaded
         self._rules = rules
@@ -163,7 +139,7 @@ def main() -> NoReturn:
     for number in _IGNORED:
         signal.signal(number, signal.SIG_IGN)
     confine.tie_to(plan["worker"])
-    loaded = load(plan["pipelines"])
+    loaded = pipeline.load_all(plan["pipelines"])
     base = confine.mapped_bytes()
     confinement = confine.enclose(plan["readable"])
     hello = {

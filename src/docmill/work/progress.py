@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Final
 
 from docmill.core.documents import clean_text
@@ -11,11 +12,16 @@ from docmill.db.pool import OUTAGES, Pool
 from docmill.db.queue import Progress
 
 EVERY: Final = 0.5
+# A run that is over this soon needs no progress shown.
+AT_FIRST: Final = 0.2
 MILESTONE: Final = 25
 
 
 class Reporter:
-    """`note` may be called as often as one likes; `run` writes until it is cancelled."""
+    """`note` may be called as often as one likes; `run` writes until `stop`.
+
+    It is stopped, not cancelled: cancelling a statement costs the database a connection.
+    """
 
     def __init__(self, pool: Pool, job: Claimed, lost: Callable[[], None]) -> None:
         self._pool: Pool = pool
@@ -23,6 +29,7 @@ class Reporter:
         self._lost: Callable[[], None] = lost
         self._latest: tuple[int, str] = (0, "")
         self._news: asyncio.Event = asyncio.Event()
+        self._stopped: asyncio.Event = asyncio.Event()
         self._milestone: int = 0
 
     def note(self, percent: int, stage: str) -> None:
@@ -30,8 +37,13 @@ class Reporter:
         self._latest = (max(self._latest[0], min(percent, 99)), clean_text(stage)[:100])
         self._news.set()
 
+    def stop(self) -> None:
+        self._stopped.set()
+        self._news.set()
+
     async def run(self) -> None:
-        while await self._news.wait():
+        await self._pause(AT_FIRST)
+        while await self._news.wait() and not self._stopped.is_set():
             self._news.clear()
             percent, stage = self._latest
             reached = percent // MILESTONE
@@ -40,7 +52,12 @@ class Reporter:
             if not await self._write(progress):
                 self._lost()
                 return
-            await asyncio.sleep(EVERY)
+            await self._pause(EVERY)
+
+    async def _pause(self, seconds: float) -> None:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._stopped.wait()
 
     async def _write(self, progress: Progress) -> bool:
         try:

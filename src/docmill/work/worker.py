@@ -154,17 +154,21 @@ class Worker:
             reporter = Reporter(self._links.pool, job, lambda job=job: self._drop(job))
             run = asyncio.ensure_future(self._runner(job, reporter.note))
             self._running[job.id] = (job, run)
-            work = asyncio.create_task(self._work(job, run, reporter))
-            self._works.add(work)
-            work.add_done_callback(self._works.discard)
+            self._keep(self._work(job, run, reporter))
+            self._keep(reporter.run())
         if claimed:
             self._links.changes.ring()
 
+    def _keep(self, work: Coroutine[None, None, None]) -> None:
+        """The loop holds its tasks weakly; somebody has to hold them until they are done."""
+        task = asyncio.create_task(work)
+        self._works.add(task)
+        task.add_done_callback(self._works.discard)
+
     async def _work(self, job: Claimed, run: Run, reporter: Reporter) -> None:
         """One run, from claim to settled; whatever happens, the slot is freed."""
-        reporting = asyncio.create_task(reporter.run())
         ending, usage = await _outcome(job, run)
-        reporting.cancel()
+        reporter.stop()
         try:
             await self._settle(job, ending, usage)
         except psycopg.Error as exc:
@@ -231,7 +235,7 @@ class Worker:
         """Finish what runs within the grace period, give back the rest."""
         if not self._works:
             return
-        log.info("worker.stopping", worker=self._id, running=len(self._works))
+        log.info("worker.stopping", worker=self._id, running=len(self._running))
         hurry = asyncio.create_task(self._hurry.wait())
         done = asyncio.create_task(asyncio.wait(set(self._works)))
         grace = self._rules.grace.total_seconds()

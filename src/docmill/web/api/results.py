@@ -170,7 +170,7 @@ def _facts(job: Job) -> dict[str, Any]:
         "queuedAt": _ms(job.queued_at),
         "startedAt": _ms(job.started_at),
         "completedAt": _ms(ended_at),
-        "processingTime": round(took.total_seconds() * 1000) if took else None,
+        "processingTime": None if took is None else round(took.total_seconds() * 1000),
     }
 
 

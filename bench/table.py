@@ -1,0 +1,96 @@
+"""`make bench`: docmill beside its peers and the bare limits, on this machine, in one run.
+
+`python -m bench.table [--quick] [--only NAME]`; the figures go to bench/out/table.json as well.
+"""
+
+import argparse
+import json
+import os
+import platform
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import asdict
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from rich.console import Console
+from rich.table import Table
+
+from bench import child_overhead, claims, end_to_end, memory, queues, statuses, uploads
+from bench.ground import ROOT, Ground, prepared
+from bench.rows import Row
+from docmill import __version__
+
+OUT: Final = ROOT / "bench" / "out"
+console: Final = Console(width=150, highlight=False)
+
+PARTS: Final[dict[str, Callable[[Ground], Iterator[Row]]]] = {
+    "uploads": uploads.measure,
+    "memory": memory.measure,
+    "statuses": statuses.measure,
+    "queues": queues.measure,
+    "claims": claims.measure,
+    "child": child_overhead.measure,
+    "end_to_end": end_to_end.measure,
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="fewer of everything, in a minute")
+    parser.add_argument("--only", choices=PARTS, action="append", help="one part; may be repeated")
+    given = parser.parse_args()
+    began, load = time.monotonic(), os.getloadavg()[0]
+    with prepared(quick=given.quick) as ground:
+        rows = [row for name in given.only or PARTS for row in _measured(name, ground)]
+    seconds = time.monotonic() - began
+    console.print(drawn(rows))
+    console.print(f"{_machine(load)}; {seconds:.0f} s in all{_warning(load)}")
+    OUT.mkdir(exist_ok=True)
+    facts = {"at": datetime.now(UTC).isoformat(), "version": __version__, "machine": _machine(load)}
+    (OUT / "table.json").write_text(json.dumps(facts | {"rows": [*map(_plain, rows)]}, indent=1))
+
+
+def _measured(name: str, ground: Ground) -> list[Row]:
+    began = time.monotonic()
+    with console.status(f"measuring {name}"):
+        rows = list(PARTS[name](ground))
+    console.print(f"{name}: {time.monotonic() - began:.0f} s", style="dim")
+    return rows
+
+
+def drawn(rows: list[Row]) -> Table:
+    table = Table(caption="ratio: docmill's speed over the other's; above 1, docmill is faster")
+    for name in ("what", "docmill", "peer or bare limit"):
+        table.add_column(name)
+    table.add_column("ratio", justify="right")
+    table.add_column("floor")
+    for row in rows:
+        ratio = "" if row.ratio is None else f"{row.ratio:.2f}"
+        style = "red" if row.kept is False else ""
+        table.add_row(row.what, row.docmill, row.other, ratio, _floor(row), style=style)
+    return table
+
+
+def _floor(row: Row) -> str:
+    if row.kept is None:
+        return row.floor
+    return f"{row.floor}: {'kept' if row.kept else 'MISSED'}"
+
+
+def _plain(row: Row) -> dict[str, Any]:
+    return asdict(row)
+
+
+def _machine(load: float) -> str:
+    python = platform.python_version()
+    return f"{os.cpu_count()} cores, Python {python}, {platform.system()}, load {load:.1f} before"
+
+
+def _warning(load: float) -> str:
+    busy = load > (os.cpu_count() or 1) / 2
+    return ". The machine was busy with other things: trust the ratios alone" if busy else ""
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,75 @@
+"""The table of faults is the specification's."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from docmill.core.faults import FAULTS, TABLE, Faulted
+
+SPEC: Final = Path(__file__).parents[2].parent / "shared" / "SPEC.md"
+LINE: Final = re.compile(r"\| ([A-Z0-9_]+) \| (.+?) \| (yes|no|-) \|")
+
+SPECIFIED: Final = {
+    "NOT_PDF": ("Only PDF files are supported", "no"),
+    "UNSUPPORTED_TYPE": ("This file type isn't supported here", "no"),
+    "TOO_LARGE": ("File exceeds 50 MB limit", "no"),
+    "BAD_PDF": ("This PDF is damaged, locked or empty", "no"),
+    "GW_4XX": ("Couldn't convert with this mapping", "no"),
+    "GW_5XX": ("Converter is having an issue. We'll retry", "yes"),
+    "GW_TIMEOUT": ("Conversion is taking too long. We'll retry", "yes"),
+    "IO_ERROR": ("Temporary storage issue. We'll retry", "yes"),
+    "EXPIRED": ("File was removed by retention. Re-upload to regenerate", "-"),
+    "NOT_READY": ("Conversion not finished yet", "-"),
+    "FORBIDDEN": ("This file isn't yours", "-"),
+    "RATE_LIMITED": ("Too many uploads. Try again in a moment", "-"),
+    "UNKNOWN": ("Something went wrong", "yes"),
+}
+
+
+def specified() -> Iterator[tuple[str, tuple[str, str]]]:
+    for line in SPEC.read_text("utf-8").splitlines():
+        if found := LINE.fullmatch(line.strip()):
+            yield found[1], (found[2], found[3])
+
+
+@pytest.mark.skipif(not SPEC.exists(), reason="the specification is not beside this checkout")
+def test_the_copy_below_is_the_specification() -> None:
+    assert dict(specified()) == SPECIFIED
+
+
+@pytest.mark.parametrize("code", SPECIFIED)
+def test_a_fault_says_and_does_what_is_specified(code: str) -> None:
+    says, retried = SPECIFIED[code]
+    assert FAULTS[code].says == says
+    assert FAULTS[code].retried == (retried == "yes")
+
+
+def test_codes_are_unique() -> None:
+    assert len({fault.code for fault in TABLE}) == len(TABLE) == len(FAULTS)
+
+
+@pytest.mark.parametrize("fault", TABLE, ids=lambda fault: fault.code)
+def test_every_fault_has_a_status_one_line_and_advice(fault: object) -> None:
+    known = next(row for row in TABLE if row is fault)
+    assert re.fullmatch(r"[A-Z0-9_]+", known.code)
+    assert 400 <= known.status <= 599
+    for sentence in (known.says, known.advice, known.error):
+        assert sentence
+        assert "\n" not in sentence
+        assert "/" not in known.says
+
+
+def test_what_the_contract_fixes_for_programs() -> None:
+    assert FAULTS["TOO_LARGE"].error == "File size exceeds 50MB limit"
+    assert FAULTS["JOB_NOT_FOUND"].error == "Job not found"
+    assert FAULTS["NOT_PDF"].error == FAULTS["NOT_PDF"].says
+
+
+def test_an_exception_carries_its_fault_and_keeps_its_detail_apart() -> None:
+    exc = Faulted("TOO_LARGE", "by one byte", maxSize=5)
+    assert (exc.fault.code, exc.detail, exc.facts) == ("TOO_LARGE", "by one byte", {"maxSize": 5})
+    with pytest.raises(KeyError):
+        Faulted("NO_SUCH_CODE")

@@ -1,0 +1,49 @@
+"""Runs the real statements for tests that are not async themselves."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from datetime import timedelta
+from typing import TypeVar
+
+from docmill.core.jobs import Claimed, Ending, JobId, LeaseLost, Retry, settle
+from docmill.db import queue
+from docmill.db.pool import Connection, Pool
+
+T = TypeVar("T")
+Act = Callable[[Connection], Awaitable[T]]
+
+
+class Do:
+    """Each call is one transaction."""
+
+    def __init__(self, runner: asyncio.Runner, pool: Pool) -> None:
+        self._runner: asyncio.Runner = runner
+        self._pool: Pool = pool
+
+    def __call__(self, act: Act[T]) -> T:
+        return self._runner.run(self._one(act))
+
+    def together(self, *acts: Act[T]) -> list[T]:
+        """Several transactions at the same time."""
+
+        async def all_of_them() -> list[T]:
+            return list(await asyncio.gather(*(self._one(act) for act in acts)))
+
+        return self._runner.run(all_of_them())
+
+    async def _one(self, act: Act[T]) -> T:
+        async with self._pool.connection() as conn:
+            return await act(conn)
+
+
+async def write(conn: Connection, job: Claimed, ending: Ending) -> bool:
+    move = settle(job, ending, retry=Retry(), chance=0.5)
+    return job.id in await queue.settle(conn, [queue.Settlement(job, move)])
+
+
+async def rescue(conn: Connection) -> set[JobId]:
+    """What `work.upkeep.rescue` does, over one connection."""
+    lost = await queue.stale(conn, longest=timedelta(hours=2), dead=[])
+    moves = [settle(job, LeaseLost(), retry=Retry(), chance=0) for job in lost]
+    given = [queue.Settlement(job, move) for job, move in zip(lost, moves, strict=True)]
+    return await queue.settle(conn, given)

@@ -1,0 +1,292 @@
+"""SPEC section 12: what holds for any work on any job."""
+
+import asyncio
+import itertools
+from collections import Counter
+from typing import Any
+from uuid import uuid4
+
+import pytest
+import structlog
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from docmill.core.faults import FAULTS, Faulted
+from docmill.core.jobs import (
+    MOVES,
+    Broke,
+    Claimed,
+    Ending,
+    JobId,
+    LeaseLost,
+    Retry,
+    Status,
+    Stopped,
+    Usage,
+    settle,
+)
+from docmill.db import history, jobs, queue
+from docmill.db.pool import Connection, Pool
+from docmill.ingest.intake import Intake
+from docmill.work.progress import Reporter
+from docmill.work.worker import Note
+from properties.senders import ANN, ANY_TEXT, RICH, a_file, bring, examples
+from properties.shifts import ended, shift
+from road import LEASE, a_result, add_job, claim_one, the
+
+pytestmark = pytest.mark.anyio
+
+RETRIED = sorted(code for code, fault in FAULTS.items() if fault.retried)
+FINAL = sorted(FAULTS.keys() - set(RETRIED))
+
+
+async def written(conn: Connection, job: Claimed, ending: Ending, chance: float = 0.5) -> None:
+    move = settle(job, ending, retry=Retry(), chance=chance)
+    assert await queue.settle(conn, [queue.Settlement(job, move)]) == {job.id}
+
+
+async def states(conn: Connection, job_id: JobId) -> list[tuple[str | None, str]]:
+    """Every step of a job's history, from and to."""
+    events = await history.events(conn, job_id)
+    return [(event.meta["from"], event.meta["to"]) for event in events if "to" in event.meta]
+
+
+@examples(10)
+@given(st.lists(st.booleans(), min_size=1, max_size=6))
+async def test_premium_comes_before_standard(intake: Intake, premiums: list[bool]) -> None:
+    """Property 6."""
+    for premium in premiums:
+        await bring(intake, a_file(100), RICH if premium else ANN)
+    async with intake.pool.connection() as conn:
+        claimed = await queue.claim(conn, "w1", pipelines=["extract"], slots=9, lease=LEASE)
+    order = [job.owner == RICH.key for job in claimed]
+    assert order == sorted(premiums, reverse=True)
+
+
+@examples(15)
+@given(st.lists(st.integers(-100, 100), min_size=1, max_size=8), st.integers(1, 3))
+async def test_claims_come_in_the_order_of_priority(
+    pool: Pool, priorities: list[int], slots: int
+) -> None:
+    """Property 8."""
+    pipeline, order = uuid4().hex, list[int]()
+    async with pool.connection() as conn:
+        for priority in priorities:
+            await add_job(conn, pipeline=pipeline, priority=priority)
+        while claimed := await queue.claim(
+            conn, "w1", pipelines=[pipeline], slots=slots, lease=LEASE
+        ):
+            order += [(await the(conn, job.id)).priority for job in claimed]
+    assert order == sorted(priorities, reverse=True)
+
+
+@examples(4)
+@given(st.integers(1, 25), st.integers(2, 4))
+async def test_no_job_runs_on_two_workers_at_once(
+    pool: Pool, database_url: str, count: int, workers: int
+) -> None:
+    """Property 9. Every job also runs exactly once, for nothing breaks."""
+    running, ran = Counter[JobId](), Counter[JobId]()
+
+    async def run(job: Claimed, note: Note) -> tuple[Ending, Usage | None]:
+        running[job.id] += 1
+        assert running[job.id] == 1
+        await asyncio.sleep(0)
+        running[job.id] -= 1
+        ran[job.id] += 1
+        return a_result(job), None
+
+    async with pool.connection() as conn:
+        ids = [await add_job(conn) for _ in range(count)]
+    async with shift(pool, database_url, run, workers):
+        await ended(pool, ids)
+    async with pool.connection() as conn:
+        assert {(await the(conn, job_id)).status for job_id in ids} == {Status.COMPLETE}
+    assert ran == Counter(ids)
+
+
+async def test_processing_is_recorded_before_work_starts(pool: Pool, database_url: str) -> None:
+    """Property 10, as another connection sees it at the very start of a run."""
+    seen: list[tuple[Any, ...]] = []
+
+    async def run(job: Claimed, note: Note) -> tuple[Ending, Usage | None]:
+        async with pool.connection() as conn:
+            row, attempts = await the(conn, job.id), await history.attempts(conn, job.id)
+            last = (await history.events(conn, job.id))[-1]
+        seen.append((row.status, row.claim, row.leased_by == last.worker, last.kind))
+        assert row.leased_by is not None
+        assert row.started_at is not None
+        assert [(a.attempt, a.ended_at) for a in attempts] == [(1, None)]
+        return a_result(job), None
+
+    async with pool.connection() as conn:
+        job_id = await add_job(conn)
+    async with shift(pool, database_url, run):
+        await ended(pool, [job_id])
+    assert seen == [(Status.PROCESSING, 1, True, "processing")]
+
+
+@examples(20)
+@given(st.lists(st.integers(0, 100), min_size=1, max_size=12))
+@example([100, 0, 50])
+async def test_progress_never_goes_back_and_stays_a_percentage(
+    pool: Pool, percents: list[int]
+) -> None:
+    """Property 12."""
+    shown: list[int] = []
+    async with pool.connection() as conn:
+        job_id = await add_job(conn)
+        claimed = await claim_one(conn)
+        for percent in percents:
+            assert await queue.note_progress(conn, claimed, queue.Progress(percent, "s", True))
+            shown.append((await the(conn, job_id)).progress)
+        await written(conn, claimed, a_result(claimed))
+    assert shown == [max(percents[: n + 1]) for n in range(len(percents))]
+    assert all(0 <= percent <= 100 for percent in shown)
+
+
+@examples(12)
+@given(st.lists(st.integers(-1000, 1000), min_size=1, max_size=20), ANY_TEXT)
+async def test_a_run_may_say_any_progress_and_any_stage(
+    pool: Pool, percents: list[int], stage: str
+) -> None:
+    """Property 12, from where a pipeline calls it; only the ending makes it 100."""
+    async with pool.connection() as conn:
+        job_id = await add_job(conn)
+        claimed = await claim_one(conn)
+    from_run = await reported(pool, claimed, [(percent, stage) for percent in percents])
+    assert from_run == max(0, min(99, max(percents)))
+    async with pool.connection() as conn:
+        await written(conn, claimed, a_result(claimed))
+        assert (await the(conn, job_id)).progress == 100
+
+
+async def reported(pool: Pool, job: Claimed, words: list[tuple[int, str]]) -> int:
+    """What the row says after a run said all this."""
+    lost: list[bool] = []
+    reporter = Reporter(pool, job, lambda: lost.append(True))
+    for percent, stage in words:
+        reporter.note(percent, stage)
+    async with pool.connection() as conn:
+        before = (await the(conn, job.id)).updated_at
+    task = asyncio.create_task(reporter.run())
+    async with asyncio.timeout(10):
+        while True:
+            async with pool.connection() as conn:
+                row = await the(conn, job.id)
+            if row.updated_at > before or task.done():
+                break
+    task.cancel()
+    assert not lost
+    return row.progress
+
+
+async def test_result_status_and_hundred_percent_are_saved_together(
+    pool: Pool, conn: Connection
+) -> None:
+    """Property 13. Nobody ever sees one without the others."""
+    async with pool.connection() as own:
+        job_id = await add_job(own)
+    claimed = await claim_one(conn)
+    await conn.commit()
+    await written(conn, claimed, a_result(claimed))
+    async with pool.connection() as other:
+        before = await the(other, job_id)
+    assert (before.status, before.progress, before.result_key) == (Status.PROCESSING, 0, None)
+    await conn.commit()
+    async with pool.connection() as other:
+        job = await the(other, job_id)
+    assert (job.status, job.progress) == (Status.COMPLETE, 100)
+    assert job.result_key is not None
+    assert job.completed_at is not None
+
+
+@examples(30)
+@given(st.sampled_from(RETRIED), st.integers(1, 2), st.floats(0, 1))
+async def test_a_failure_with_attempts_left_counts_logs_and_requeues(
+    pool: Pool, code: str, failures: int, chance: float
+) -> None:
+    """Property 14."""
+    async with pool.connection() as conn:
+        job_id = await add_job(conn)
+        for attempt in range(1, failures + 1):
+            await conn.execute("UPDATE jobs SET run_at = NULL WHERE id = %s", (job_id,))
+            await written(conn, await claim_one(conn), Broke(code, "it broke"), chance)
+            job, tries = await the(conn, job_id), await history.attempts(conn, job_id)
+            assert (job.status, job.attempt_count) == (Status.QUEUED, attempt)
+            assert (tries[-1].outcome, tries[-1].error_code) == ("retry", code)
+            assert (await history.events(conn, job_id))[-1].kind == "retry"
+            assert job.run_at is not None
+            assert job.queued_at is not None
+            waits = (job.run_at - job.queued_at).total_seconds()
+            assert waits == pytest.approx(5 * 2**attempt + 5 * chance, abs=1e-5)
+
+
+@examples(20)
+@given(st.sampled_from(FINAL))
+async def test_a_failure_for_good_is_told_with_its_sentence(pool: Pool, code: str) -> None:
+    """Property 18, in the database."""
+    async with pool.connection() as conn:
+        job_id = await add_job(conn)
+        await written(conn, await claim_one(conn), Broke(code, "detail", "stack"))
+        job = await the(conn, job_id)
+    assert (job.status, job.error_code) == (Status.FAILED, code)
+    assert job.error_message == FAULTS[code].says
+
+
+@examples(12)
+@given(ANY_TEXT, st.booleans())
+@example("a\x00b\ud800c", False)
+@example("a\x00b\ud800c", True)
+async def test_every_error_is_logged_with_time_job_message_stack_and_attempt(
+    pool: Pool, database_url: str, text: str, known: bool
+) -> None:
+    """Property 15, whatever the error says."""
+
+    async def run(job: Claimed, note: Note) -> tuple[Ending, Usage | None]:
+        raise Faulted("UNKNOWN", text) if known else ValueError(text)
+
+    async with pool.connection() as conn:
+        job_id = await add_job(conn)
+    with structlog.testing.capture_logs() as lines:
+        async with shift(pool, database_url, run):
+            await ended(pool, [job_id])
+    async with pool.connection() as conn:
+        job, tries = await the(conn, job_id), await history.attempts(conn, job_id)
+    assert (job.status, job.error_code) == (Status.FAILED, "UNKNOWN")
+    assert [a.attempt for a in tries] == [1, 2, 3]
+    assert all(a.ended_at and a.error_code == "UNKNOWN" for a in tries)
+    assert known or all(a.error_message and "ValueError" in (a.stack or "") for a in tries)
+    told = [line for line in lines if line["event"] == "job.settled"]
+    assert [line["attempt"] for line in told] == [1, 2, 3]
+    assert all(line["job"] == str(job_id) for line in told)
+    assert known or all("ValueError" in line["stack"] and line["detail"] for line in told)
+
+
+ENDINGS = st.sampled_from([None, Stopped(), LeaseLost(), Broke("UNKNOWN"), Broke("BAD_PDF")])
+
+
+@examples(25)
+@given(st.lists(ENDINGS, max_size=5), st.booleans())
+async def test_every_transition_is_logged_with_old_and_new_status(
+    pool: Pool, endings: list[Ending | None], cancels: bool
+) -> None:
+    """Properties 21 and 22."""
+    async with pool.connection() as conn:
+        job_id = await add_job(conn)
+        for ending in endings:
+            if (await the(conn, job_id)).status is not Status.QUEUED:
+                break
+            await conn.execute("UPDATE jobs SET run_at = NULL WHERE id = %s", (job_id,))
+            claimed = await claim_one(conn)
+            await written(conn, claimed, ending or a_result(claimed))
+        if cancels:
+            await jobs.cancel(conn, job_id)
+        steps, job = await states(conn, job_id), await the(conn, job_id)
+        tries = await history.attempts(conn, job_id)
+        await jobs.delete(conn, job_id)
+    assert steps[:2] == [(None, "uploaded"), ("uploaded", "queued")]
+    assert all(before[1] == after[0] for before, after in itertools.pairwise(steps))
+    assert {(Status(str(old)), Status(new)) for old, new in steps[1:]} <= MOVES
+    assert steps[-1][1] == job.status
+    assert all(a.duration_ms is not None and a.duration_ms >= 0 for a in tries)
