@@ -2,13 +2,15 @@
 
 import asyncio
 import socket
+import time
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 
 import httpx2
+import psycopg
 import pytest
 
-from docmill.db import lists
+from docmill.db import lists, pool
 from docmill.web import server
 from sites import Site, fail, part, upload
 
@@ -100,6 +102,22 @@ async def test_many_waiting_clients_leave_room_for_others(
         await upload(client)
     for _, writer in idle:
         writer.close()
+
+
+async def test_a_locked_database_is_told_in_time_to_everybody(
+    client: httpx2.AsyncClient, database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pool, "ANSWER_SECONDS", 1.0)
+    job_id = await upload(client)
+    async with await psycopg.AsyncConnection.connect(database_url) as greedy:
+        await greedy.execute("LOCK TABLE jobs IN ACCESS EXCLUSIVE MODE")
+        started = time.monotonic()
+        answers = await asyncio.gather(
+            *(client.get(f"/api/job-status/{job_id}") for _ in range(100))
+        )
+        assert time.monotonic() - started < 4
+    assert {answer.status_code for answer in answers} == {503}
+    assert (await client.get(f"/api/job-status/{job_id}")).status_code == 200
 
 
 async def test_a_taken_port_is_told_in_two_lines() -> None:

@@ -1,9 +1,10 @@
 """The connection pool, and the database's troubles told as faults."""
 
+import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from datetime import timedelta
-from typing import Any
+from typing import Any, Final
 
 import psycopg
 import psycopg_pool
@@ -14,6 +15,7 @@ from docmill.core.faults import Faulted
 Connection = psycopg.AsyncConnection[TupleRow]
 Pool = psycopg_pool.AsyncConnectionPool[Connection]
 
+ANSWER_SECONDS: Final = 4.5
 OUTAGES = (psycopg.OperationalError, psycopg.InterfaceError, psycopg_pool.PoolClosed)
 
 
@@ -46,11 +48,15 @@ async def open_pool(
 
 @asynccontextmanager
 async def connection(pool: Pool) -> AsyncGenerator[Connection]:
-    """One transaction, for whoever answers to a person: outages become faults."""
+    """One transaction, for whoever answers to a person: outages become faults.
+
+    Waiting for a connection and then for locks may take ANSWER_SECONDS together, no more.
+    """
     try:
-        async with pool.connection() as conn:
+        async with asyncio.timeout(ANSWER_SECONDS), pool.connection() as conn:
             yield conn
-    except (psycopg_pool.PoolTimeout, psycopg_pool.TooManyRequests) as exc:
+    # A time-out during COMMIT leaves its outcome unknown, as an outage does, so it is told as one.
+    except (psycopg_pool.PoolTimeout, psycopg_pool.TooManyRequests, TimeoutError) as exc:
         raise Faulted("DATABASE_DOWN", str(exc), retryAfter=60) from exc
     except psycopg.errors.LockNotAvailable as exc:
         raise Faulted("BUSY", str(exc), retryAfter=5) from exc

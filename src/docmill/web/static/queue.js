@@ -7,6 +7,7 @@ const sending = document.querySelector("#sending");
 const said = document.querySelector("#said");
 const waiting = [];
 let under_way = 0;
+let held_back = false;
 
 function say(text, bad = false) {
   said.textContent = text;
@@ -64,9 +65,10 @@ function send({ file, row, bar }) {
   request.upload.onprogress = (event) => { bar.value = event.loaded / event.total; };
   request.onloadend = () => {
     under_way -= 1;
-    row.remove();
     let answer = {};
     try { answer = JSON.parse(request.responseText); } catch { /* no answer came */ }
+    if (request.status === 429) return holdBack({ file, row, bar }, answer);
+    row.remove();
     const fine = request.status === 200;
     say(`${file.name}: ${(fine ? answer.message : answer.title) || "the upload was interrupted"}`, !fine);
     next();
@@ -75,8 +77,17 @@ function send({ file, row, bar }) {
   request.send(body);
 }
 
+function holdBack(upload, answer) {
+  waiting.unshift(upload);
+  upload.bar.value = 0;
+  say(`${answer.title} (going on in ${answer.retryAfter} s)`);
+  if (held_back) return;
+  held_back = true;
+  setTimeout(() => { held_back = false; next(); }, answer.retryAfter * 1000);
+}
+
 function next() {
-  while (under_way < 2 && waiting.length) {
+  while (!held_back && under_way < 2 && waiting.length) {
     under_way += 1;
     send(waiting.shift());
   }
