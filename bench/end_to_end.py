@@ -4,7 +4,6 @@ import asyncio
 import sys
 import time
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Final
 
 import psycopg

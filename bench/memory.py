@@ -25,7 +25,8 @@ def measure(ground: Ground) -> Iterator[Row]:
         peak = _megabytes(site.pid, "VmHWM")
     grown = peak - before
     yield Row(
-        f"API memory, {FILES} uploads of 50 MB at once", f"+{grown:.0f} MB", f"{before:.0f} MB before",
+        f"API memory, {FILES} uploads of 50 MB at once", f"+{grown:.0f} MB",
+        f"{before:.0f} MB before",
         floor=f"< +{LIMIT_MB} MB", kept=grown < LIMIT_MB, figures={"before": before, "peak": peak},
     )  # fmt: skip
 

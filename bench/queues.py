@@ -30,12 +30,12 @@ def measure(ground: Ground) -> Iterator[Row]:
 
 def _database(ground: Ground, module: ModuleType) -> str:
     url = ground.database(module.__name__.rpartition(".")[2])
-    apart(module.prepare, url)
+    module.prepare(url)
     return url
 
 
 def _drains(ground: Ground, urls: dict[ModuleType, str], batch: int) -> Iterator[Row]:
-    count = ground.count(5000, 1000)
+    count = ground.count(5000, 600)
     speeds = {module: _speed(module, url, batch, count) for module, url in urls.items()}
     ours = speeds[docmill_queue]
     for module in PEERS:
@@ -54,11 +54,11 @@ def _cost(speed: float) -> str:
 def _speed(module: ModuleType, url: str, batch: int, count: int) -> float:
     """The fill may be anybody's; the drain is one fresh process."""
     module.fill(url, count)
-    return count / apart(module.drain, url, batch)
+    return apart(module.drain, url, batch)
 
 
 def _starts(ground: Ground, urls: dict[ModuleType, str]) -> Iterator[Row]:
-    samples = ground.count(200, 30)
+    samples = ground.count(200, 15)
     ours = _latency(docmill_queue, urls[docmill_queue], samples)
     for module in (procrastinate_queue, pgqueuer_queue):
         its = _latency(module, urls[module], samples)

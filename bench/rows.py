@@ -32,6 +32,15 @@ class Spread:
         return f"p50 {self.p50:.1f}, p95 {self.p95:.1f} ms"
 
 
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How a server took a steady stream of requests; `cpu_ms` is its own, for each."""
+
+    per_second: float
+    cpu_ms: float
+    took: Spread
+
+
 def spread(seconds: Sequence[float]) -> Spread:
     took = sorted(1000 * second for second in seconds)
     cuts = statistics.quantiles(took, n=100, method="inclusive")

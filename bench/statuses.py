@@ -6,23 +6,23 @@ from dataclasses import asdict
 from typing import Final
 
 from bench.client import Client, Files, clients, flood, timed
-from bench.ground import Ground, web
-from bench.rows import Row, Spread, spread
+from bench.ground import Ground, Site, web
+from bench.rows import Pace, Row, spread
 
 CLIENTS: Final = 50
 CROWD: Final = 1000
+Asked = tuple[str, str]  # where to ask, and the cookie to ask with
 
 
 def measure(ground: Ground) -> Iterator[Row]:
+    count = ground.count(5000, 800)
     with web(ground, ground.migrated("statuses")) as site:
-        job, cookie = asyncio.run(_a_job(site.port))
-        speed, took = asyncio.run(_steady(site.port, job, cookie, ground.count(5000, 1000)))
-        slowest, answered = asyncio.run(_at_once(site.port, job, cookie))
-    yield Row(
-        f"status, {CLIENTS} clients: {speed:.0f}/s", str(took),
-        floor="p95 < 100 ms", kept=took.p95 < 100,
-        figures={"per_second": speed, "ms": asdict(took)},
-    )  # fmt: skip
+        asked = asyncio.run(_a_job(site.port))
+        alone = asyncio.run(_steady(site, asked, 1, count // 10))
+        steady = asyncio.run(_steady(site, asked, CLIENTS, count))
+        slowest, answered = asyncio.run(_at_once(site.port, asked))
+    yield _row("one client", alone)
+    yield _row(f"{CLIENTS} clients", steady)
     yield Row(
         f"status, {CROWD} at once: slowest", f"{slowest:.0f} ms, {answered} answered",
         floor=f"{CROWD} answered", kept=answered == CROWD,
@@ -30,23 +30,35 @@ def measure(ground: Ground) -> Iterator[Row]:
     )  # fmt: skip
 
 
-async def _a_job(port: int) -> tuple[str, str]:
+def _row(who: str, pace: Pace) -> Row:
+    speed = f"{pace.per_second:.0f}/s, {pace.cpu_ms:.1f} ms CPU each"
+    return Row(
+        f"status, {who}: {speed}", str(pace.took), floor="p95 < 100 ms",
+        kept=pace.took.p95 < 100, figures=asdict(pace),
+    )  # fmt: skip
+
+
+async def _a_job(port: int) -> Asked:
     async with clients(port, 1) as (client,):
         answer = await client.post("/api/upload", Files(200_000).body())
-        return answer.json()["jobId"], answer.cookie
+        return f"/api/jobs/{answer.json()['jobId']}", answer.cookie
 
 
-async def _steady(port: int, job: str, cookie: str, count: int) -> tuple[float, Spread]:
-    async with clients(port, CLIENTS, cookie) as crowd:
-        seconds, took = await flood(crowd, count, lambda client: client.get(f"/api/jobs/{job}"))
-    return count / seconds, spread(took)
+async def _steady(site: Site, asked: Asked, number: int, count: int) -> Pace:
+    path, cookie = asked
+    async with clients(site.port, number, cookie) as crowd:
+        await flood(crowd, max(number, 20), lambda client: client.get(path))
+        used = site.cpu_seconds()
+        seconds, took = await flood(crowd, count, lambda client: client.get(path))
+        cpu_ms = 1000 * (site.cpu_seconds() - used) / count
+    return Pace(count / seconds, cpu_ms, spread(took))
 
 
-async def _at_once(port: int, job: str, cookie: str) -> tuple[float, int]:
+async def _at_once(port: int, asked: Asked) -> tuple[float, int]:
     """Everybody connects and asks in the same moment."""
+    path, cookie = asked
     crowd = [Client(port, cookie) for _ in range(CROWD)]
-    asked = [timed(client.get(f"/api/jobs/{job}")) for client in crowd]
-    answers = await asyncio.gather(*asked)
+    answers = await asyncio.gather(*(timed(client.get(path)) for client in crowd))
     for client in crowd:
         client.close()
     answered = sum(answer.status == 200 for _, answer in answers)

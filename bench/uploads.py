@@ -6,9 +6,9 @@ from collections.abc import Awaitable, Iterator
 from dataclasses import asdict
 from typing import Final
 
-from bench.ground import Ground, Site, serving, web
 from bench.client import Answer, Client, Files, clients, flood, timed
-from bench.rows import Row, Spread, spread
+from bench.ground import Ground, Site, serving, web
+from bench.rows import Pace, Row, spread
 
 BYTES: Final = 200_000
 CLIENTS: Final = 16
@@ -17,21 +17,11 @@ CROWD: Final = 100
 
 def measure(ground: Ground) -> Iterator[Row]:
     url, count = ground.migrated("uploads"), ground.count(1500, 200)
-    with serving(sys.executable, "-m", "bench.bare_upload", str(ground.folder / "bare")) as bare:
-        bare_speed, bare_took = asyncio.run(_steady(bare, count))
-        bare_crowd = asyncio.run(_at_once(bare))
+    with serving(sys.executable, "-m", "bench.bare_upload", str(ground.folder / "bare")) as site:
+        bare, bare_crowd = asyncio.run(_steady(site, count)), asyncio.run(_at_once(site))
     with web(ground, url) as site:
-        speed, took = asyncio.run(_steady(site, count))
-        crowd = asyncio.run(_at_once(site))
-    yield Row(
-        f"upload, 200 KB, {CLIENTS} clients: requests/s", f"{speed:.0f}/s",
-        f"bare handler {bare_speed:.0f}/s", speed / bare_speed,
-        figures={"per_second": speed, "bare": bare_speed},
-    )  # fmt: skip
-    yield Row(
-        "upload, same: latency", str(took), f"bare handler {bare_took}", bare_took.p95 / took.p95,
-        "p95 < 1000 ms", took.p95 < 1000, {"ms": asdict(took), "bare": asdict(bare_took)},
-    )  # fmt: skip
+        ours, crowd = asyncio.run(_steady(site, count)), asyncio.run(_at_once(site))
+    yield from _paces(ours, bare)
     yield Row(
         f"upload, {CROWD} at once: slowest", f"{crowd:.0f} ms", f"bare handler {bare_crowd:.0f} ms",
         bare_crowd / crowd, "all accepted, < 2000 ms", crowd < 2000,
@@ -39,12 +29,30 @@ def measure(ground: Ground) -> Iterator[Row]:
     )  # fmt: skip
 
 
-async def _steady(site: Site, count: int) -> tuple[float, Spread]:
+def _paces(ours: Pace, bare: Pace) -> Iterator[Row]:
+    figures = {"docmill": asdict(ours), "bare": asdict(bare)}
+    yield Row(
+        f"upload, 200 KB, {CLIENTS} clients: requests/s", f"{ours.per_second:.0f}/s",
+        f"bare handler {bare.per_second:.0f}/s", ours.per_second / bare.per_second, figures=figures,
+    )  # fmt: skip
+    yield Row(
+        "upload, same: latency", str(ours.took), f"bare handler {bare.took}",
+        bare.took.p95 / ours.took.p95, "p95 < 1000 ms", ours.took.p95 < 1000,
+    )  # fmt: skip
+    yield Row(
+        "upload, same: the server's CPU a request", f"{ours.cpu_ms:.1f} ms",
+        f"bare handler {bare.cpu_ms:.1f} ms", bare.cpu_ms / ours.cpu_ms,
+    )  # fmt: skip
+
+
+async def _steady(site: Site, count: int) -> Pace:
     files = Files(BYTES)
     async with clients(site.port, CLIENTS) as crowd:
         await flood(crowd, CLIENTS * 4, lambda client: _upload(client, files))
+        used = site.cpu_seconds()
         seconds, took = await flood(crowd, count, lambda client: _upload(client, files))
-    return count / seconds, spread(took)
+        cpu_ms = 1000 * (site.cpu_seconds() - used) / count
+    return Pace(count / seconds, cpu_ms, spread(took))
 
 
 async def _at_once(site: Site) -> float:

@@ -1,6 +1,5 @@
 """The bare limit: psycopg in a loop, claim and complete with an event row each, nothing else."""
 
-import time
 from typing import Final
 
 import psycopg
@@ -15,6 +14,7 @@ CREATE TABLE told (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, job bigin
                    kind text NOT NULL, at timestamptz NOT NULL DEFAULT clock_timestamp());
 """
 FILL: Final = "INSERT INTO queue SELECT n, 'queued', now() FROM generate_series(1, %s) n"
+ENDS: Final = "SELECT changed_at FROM queue ORDER BY 1"
 CLAIM: Final = """
 WITH picked AS MATERIALIZED (
     SELECT id FROM queue WHERE status = 'queued' ORDER BY id LIMIT %s FOR UPDATE SKIP LOCKED)
@@ -42,9 +42,8 @@ def fill(url: str, count: int) -> None:
 
 def drain(url: str, batch: int) -> float:
     with psycopg.connect(url) as conn:
-        began = time.monotonic()
         while ids := [row[0] for row in conn.execute(CLAIM, (batch,))]:
             conn.commit()
             conn.execute(COMPLETE, (ids,))
             conn.commit()
-        return time.monotonic() - began
+        return filling.speed(conn, ENDS)

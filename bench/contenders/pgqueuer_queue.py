@@ -17,11 +17,7 @@ from pgqueuer.types import QueueExecutionMode
 from bench import filling
 
 NAME: Final = "PGQueuer"
-SPAN: Final = """
-SELECT extract(epoch FROM max(created) FILTER (WHERE status = 'successful')
-                        - min(created) FILTER (WHERE status = 'picked')) FROM pgqueuer_log
-"""
-DONE: Final = "SELECT count(*) FROM pgqueuer_log WHERE status = 'successful'"
+ENDS: Final = "SELECT created FROM pgqueuer_log WHERE status = 'successful' ORDER BY created"
 LEFT: Final = "SELECT count(*) FROM pgqueuer"
 
 
@@ -58,8 +54,7 @@ def drain(url: str, batch: int) -> float:
     uvloop.run(_drain(url, batch))
     with psycopg.connect(url, autocommit=True) as conn:
         assert conn.execute(LEFT).fetchone() == (0,)
-        (span,) = conn.execute(SPAN).fetchone() or (0,)
-    return float(span)
+        return filling.speed(conn, ENDS)
 
 
 async def _drain(url: str, batch: int) -> None:

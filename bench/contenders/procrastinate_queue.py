@@ -14,10 +14,7 @@ from bench import filling
 
 NAME: Final = "Procrastinate"
 CONNECTIONS: Final = 10  # what docmill's worker may use as well
-SPAN: Final = """
-SELECT extract(epoch FROM max(at) FILTER (WHERE type = 'succeeded')
-                        - min(at) FILTER (WHERE type = 'started')) FROM procrastinate_events
-"""
+ENDS: Final = "SELECT at FROM procrastinate_events WHERE type = 'succeeded' ORDER BY at"
 LEFT: Final = "SELECT count(*) FROM procrastinate_jobs WHERE status <> 'succeeded'"
 
 
@@ -58,8 +55,7 @@ def drain(url: str, batch: int) -> float:
     asyncio.run(_drain(url, batch))
     with psycopg.connect(url, autocommit=True) as conn:
         assert conn.execute(LEFT).fetchone() == (0,)
-        (span,) = conn.execute(SPAN).fetchone() or (0,)
-    return float(span)
+        return filling.speed(conn, ENDS)
 
 
 async def _drain(url: str, concurrency: int) -> None:

@@ -18,13 +18,15 @@ from pydantic_settings import (
     SettingsError,
 )
 
+from docmill.core.faults import Told
+
 PREFIX: Final = "DOCMILL_"
 CONFIG: Final = "DOCMILL_CONFIG"
 # Read elsewhere than in this class: where the file is, and where the commands find a server.
 OTHER_NAMES: Final = frozenset({CONFIG, "DOCMILL_URL", "DOCMILL_TOKEN"})
 
 
-class BadSettings(Exception):  # noqa: N818  shown to operators as it is
+class BadSettings(Told):
     """What is wrong with the configuration, one line per mistake."""
 
 

@@ -13,6 +13,7 @@ import structlog
 from structlog.typing import EventDict
 
 from docmill.core import failpoints, pipeline
+from docmill.core.faults import Told
 from docmill.db import migrate
 from docmill.db.pool import OUTAGES, Pool, open_pool
 from docmill.db.signals import CHANGES, WORK, Bell
@@ -24,8 +25,8 @@ from docmill.storage import Store, open_store
 log = structlog.get_logger()
 
 
-class CannotStart(Exception):  # noqa: N818  shown to operators: what happened, then what to do
-    """Two lines: what happened, and what to do about it."""
+class CannotStart(Told):
+    """The surroundings do not allow a start."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +73,7 @@ async def check_database(settings: Settings, database_url: str) -> None:
     """Refuse to start on a database that cannot keep our promises."""
     try:
         conn = await psycopg.AsyncConnection.connect(database_url, connect_timeout=10)
-    except OUTAGES as exc:
+    except (*OUTAGES, psycopg.ProgrammingError) as exc:
         raise CannotStart(
             f"The database can't be reached: {exc}\nCheck DATABASE_URL and that PostgreSQL runs."
         ) from exc

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx2
+
 import pdfs
 
 DOCMILL = Path(sys.executable).with_name("docmill")
@@ -65,7 +66,7 @@ class Served:
                 env=terminal.environment, cwd=terminal.home, stdout=log, stderr=log,
             )  # fmt: skip
         self.url = ""
-        wait_for(self._is_up, lambda: self.log.read_text())
+        wait_for(self._is_up, self.log.read_text)
 
     def _is_up(self) -> bool:
         assert self.process.poll() is None, self.log.read_text()

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
 from cli.terminal import Terminal
 
 
@@ -20,7 +21,7 @@ class Stranger(http.server.BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(b"<html>Bad gateway</html>")
 
-    def log_message(self, *_: object) -> None:
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002
         pass
 
 

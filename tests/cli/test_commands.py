@@ -1,14 +1,13 @@
 """The table of commands."""
 
-import importlib
 import inspect
 import subprocess
 import sys
 
 import pytest
-from cli.terminal import Terminal
 
-from docmill import __version__, cli
+from cli.terminal import Terminal
+from docmill import __version__
 from docmill.cli.commands import COMMANDS, load
 
 
@@ -16,11 +15,6 @@ from docmill.cli.commands import COMMANDS, load
 def test_the_list_tells_of_a_command_what_its_own_help_says_first(name: str) -> None:
     help_text = inspect.cleandoc(load(name).help or "")
     assert help_text.partition("\n\n")[0].replace("\n", " ").startswith(COMMANDS[name].summary)
-
-
-@pytest.mark.parametrize(("module", "name"), cli.TOLD.items())
-def test_every_exception_for_people_is_there(module: str, name: str) -> None:
-    assert issubclass(getattr(importlib.import_module(module), name), Exception)
 
 
 def test_listing_the_commands_loads_no_web_framework_and_no_database() -> None:

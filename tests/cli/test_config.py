@@ -3,7 +3,6 @@
 from pathlib import Path
 
 from cli.terminal import Terminal
-
 from docmill.settings import fields
 
 SECRET = "a-secret-of-more-than-32-bytes-0123456789"

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from cli.terminal import Served, Terminal
 from psycopg.conninfo import make_conninfo
 
+from cli.terminal import Served, Terminal
 from docmill.db import migrate
 
 

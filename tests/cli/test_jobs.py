@@ -5,8 +5,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pdfs
 import pytest
+
+import pdfs
 from cli.terminal import Terminal, book, letter
 
 

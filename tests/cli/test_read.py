@@ -5,8 +5,9 @@ import json
 import os
 from pathlib import Path
 
-import pdfs
 import pytest
+
+import pdfs
 from cli.terminal import Terminal, book, letter
 
 

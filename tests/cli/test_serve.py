@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
 from cli.terminal import Served, Terminal, book, wait_for
 
 

@@ -4,6 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import psycopg
 import pytest
+from psycopg.conninfo import make_conninfo
 
 from docmill.db import condition
 from docmill.db.pool import Connection
@@ -21,7 +22,7 @@ async def test_a_server_tells_its_version_its_promises_and_its_time(conn: Connec
 async def test_an_open_transaction_is_named_and_an_idle_session_is_not(
     conn: Connection, database_url: str
 ) -> None:
-    named = psycopg.conninfo.make_conninfo(database_url, application_name="nightly report")
+    named = make_conninfo(database_url, application_name="nightly report")
     async with await psycopg.AsyncConnection.connect(named, autocommit=True) as other:
         await other.execute("SELECT 1")
         assert await condition.old_snapshots(conn, timedelta(0)) == []

@@ -15,14 +15,16 @@ import psycopg
 import pytest
 
 from docmill.db import embedded
+from docmill.db import folder as folders
 from docmill.db.embedded import EmbeddedError, Server
+from docmill.db.folder import FolderTaken
 
 Start = Callable[[Path], Server]
 OWNER = """
 import sys, time
 from pathlib import Path
-from docmill.db import embedded
-with embedded.lock_folder(Path(sys.argv[1])):
+from docmill.db import embedded, folder
+with folder.hold(Path(sys.argv[1])):
     print(embedded.start(Path(sys.argv[1])).pid, flush=True)
     time.sleep(600)
 """
@@ -188,7 +190,7 @@ def test_after_kill_9_of_the_owner_the_next_one_adopts_its_server(
     pid = server_of(owner)
     owner.kill()
     owner.wait()
-    with embedded.lock_folder(home):
+    with folders.hold(home):
         server = start(home)
     assert ask(server, b"SELECT 1") == 1
     assert server.pid == pid
@@ -210,9 +212,9 @@ def test_a_second_owner_is_told_the_folder_and_the_process(
     server_of(owner)
     with (
         pytest.raises(
-            EmbeddedError, match=f"{home} is in use by another docmill, process {owner.pid}"
+            FolderTaken, match=f"{home} is in use by another docmill, process {owner.pid}"
         ),
-        embedded.lock_folder(home),
+        folders.hold(home),
     ):
         pass
     owner.kill()
@@ -222,7 +224,7 @@ def test_a_second_owner_is_told_the_folder_and_the_process(
 
 def test_a_forked_child_does_not_keep_the_folder(tmp_path: Path) -> None:
     heard, tell = os.pipe()
-    with embedded.lock_folder(tmp_path):
+    with folders.hold(tmp_path):
         child = os.fork()
         if child == 0:
             os.write(tell, b"forked")
@@ -230,7 +232,7 @@ def test_a_forked_child_does_not_keep_the_folder(tmp_path: Path) -> None:
             os._exit(0)
         assert os.read(heard, 6) == b"forked"
     try:
-        with embedded.lock_folder(tmp_path):
+        with folders.hold(tmp_path):
             assert int((tmp_path / "docmill.lock").read_text()) == os.getpid()
     finally:
         os.kill(child, signal.SIGKILL)

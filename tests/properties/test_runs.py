@@ -9,13 +9,12 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from docmill.core.jobs import Claimed, Ending, Status, Usage
+from docmill.core.jobs import Claimed, Ending, JobId, Status, Usage
 from docmill.db import history, results
 from docmill.db.pool import Pool
 from docmill.db.signals import WORK, Bell
 from docmill.ingest.intake import Intake, Wanted
 from docmill.work import identity
-from docmill.work.child import Nursery
 from docmill.work.runs import ChildRunner
 from docmill.work.upkeep import Upkeep, sweep
 from docmill.work.worker import Note
@@ -40,9 +39,7 @@ async def test_a_worker_reads_exactly_the_stored_bytes(
     """Property 11, from the front door to a confined child and back."""
     wanted = Wanted(ANN, "echo")
     job = (await bring(intake, text.encode()[:LIMIT], wanted, filename=filename)).job
-    async with a_nursery() as nursery:
-        async with shift(intake.pool, database_url, runner_of(intake, nursery)):
-            await ended(intake.pool, [job.id])
+    await run_one(intake, database_url, job.id)
     async with intake.pool.connection() as conn:
         result, job = await results.of_job(conn, job.id), await the(conn, job.id)
     assert job.status is Status.COMPLETE, job
@@ -50,8 +47,11 @@ async def test_a_worker_reads_exactly_the_stored_bytes(
     assert (await unpacked(intake, result.key))["text"] == text
 
 
-def runner_of(intake: Intake, nursery: Nursery) -> ChildRunner:
-    return ChildRunner(intake.pool, intake.store, nursery)
+async def run_one(intake: Intake, url: str, job_id: JobId) -> None:
+    async with a_nursery() as nursery:
+        runner = ChildRunner(intake.pool, intake.store, nursery)
+        async with shift(intake.pool, url, runner):
+            await ended(intake.pool, [job_id])
 
 
 async def unpacked(intake: Intake, key: str) -> dict[str, object]:
@@ -67,9 +67,7 @@ async def test_bytes_that_changed_in_the_store_are_not_worked_on(
         wanted = Wanted(ANN, "echo", options={"try": changed.decode()})
         job = (await bring(intake, b"hello", wanted, filename="a.txt")).job
         (tmp_path / "store" / str(job.upload_key)).write_bytes(changed)
-        async with a_nursery() as nursery:
-            async with shift(intake.pool, database_url, runner_of(intake, nursery)):
-                await ended(intake.pool, [job.id])
+        await run_one(intake, database_url, job.id)
         async with intake.pool.connection() as conn:
             job = await the(conn, job.id)
         assert (job.status, job.error_code) == (Status.FAILED, "IO_ERROR")

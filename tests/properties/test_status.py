@@ -19,30 +19,14 @@ from sites import Site, a_pdf, complete, fail, upload
 
 pytestmark = pytest.mark.anyio
 
-KEYS: Final = frozenset(
-    {
-        "success",
-        "jobId",
-        "status",
-        "progress",
-        "queuedAt",
-        "startedAt",
-        "completedAt",
-        "processingTime",
-    }
-)
+TIMES: Final = frozenset({"queuedAt", "startedAt", "completedAt", "processingTime"})
+KEYS: Final = TIMES | {"success", "jobId", "status", "progress"}
+TEXT: Final = st.text(st.characters(codec="utf-8"))
 JSON: Final = st.recursive(
-    st.none()
-    | st.booleans()
-    | st.integers(-(2**53), 2**53)
-    | st.text(st.characters(codec="utf-8")),
-    lambda inner: (
-        st.lists(inner, max_size=4)
-        | st.dictionaries(st.text(st.characters(codec="utf-8")), inner, max_size=4)
-    ),
+    st.none() | st.booleans() | st.integers(-(2**53), 2**53) | TEXT,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(TEXT, inner, max_size=4),
     max_leaves=20,
 )
-FINAL: Final = sorted(code for code, fault in FAULTS.items())
 
 
 async def status(client: httpx2.AsyncClient, job_id: str) -> dict[str, Any]:
@@ -86,9 +70,7 @@ async def test_a_status_answer_is_complete_in_every_state(
     answer = await status(client, job_id)
     assert answer.keys() >= KEYS
     assert (answer["success"], answer["jobId"], answer["status"]) == (True, job_id, word)
-    given_times = {
-        name for name in KEYS if name.endswith(("At", "Time")) and answer[name] is not None
-    }
+    given_times = {name for name in TIMES if answer[name] is not None}
     assert given_times == times
     assert all(isinstance(answer[name], int) for name in times)
     assert all(answer[name] > 1_700_000_000_000 for name in times - {"processingTime"})
@@ -98,7 +80,7 @@ async def test_a_status_answer_is_complete_in_every_state(
 
 
 @examples(20)
-@given(result=st.dictionaries(st.text(st.characters(codec="utf-8")), JSON, max_size=4))
+@given(result=st.dictionaries(TEXT, JSON, max_size=4))
 async def test_a_completed_answer_carries_the_result(
     site: Site, client: httpx2.AsyncClient, result: dict[str, Any]
 ) -> None:
@@ -110,19 +92,17 @@ async def test_a_completed_answer_carries_the_result(
     assert (await client.get(f"/api/jobs/{job_id}/download")).json() == result
 
 
-@pytest.mark.parametrize("code", FINAL)
-async def test_a_failed_answer_carries_the_error(
-    site: Site, client: httpx2.AsyncClient, code: str
-) -> None:
-    """Property 18, and never what only the log may know."""
-    job_id = await upload(client)
-    await fail(site, job_id, code)
-    answer = await status(client, job_id)
-    assert (answer["status"], answer["code"]) == ("failed", code)
-    assert answer["error"] == FAULTS[code].says
-    whole = json.dumps([answer, (await client.get(f"/api/jobs/{job_id}")).json()])
-    assert "/secret/path" not in whole
-    assert "the stack" not in whole
+async def test_a_failed_answer_carries_the_error(site: Site, client: httpx2.AsyncClient) -> None:
+    """Property 18, for every fault there is, and never what only the log may know."""
+    for code, fault in FAULTS.items():
+        job_id = await upload(client, a_pdf(code))
+        await fail(site, job_id, code)
+        answer = await status(client, job_id)
+        assert (answer["status"], answer["code"]) == ("failed", code)
+        assert answer["error"] == fault.says
+        whole = json.dumps([answer, (await client.get(f"/api/jobs/{job_id}")).json()])
+        assert "/secret/path" not in whole
+        assert "the stack" not in whole
 
 
 ROUTES: Final = [
@@ -135,13 +115,13 @@ ROUTES: Final = [
 ]
 
 
-@pytest.mark.parametrize(("method", "route"), ROUTES)
-@examples(8)
-@given(job_id=st.uuids(version=4))
+@examples(40)
+@given(asked=st.sampled_from(ROUTES), job_id=st.uuids(version=4))
 async def test_an_unknown_id_is_404(
-    client: httpx2.AsyncClient, method: str, route: str, job_id: UUID
+    client: httpx2.AsyncClient, asked: tuple[str, str], job_id: UUID
 ) -> None:
     """Property 20."""
+    method, route = asked
     answer = await client.request(method, route.format(job_id))
     assert answer.status_code == 404
     assert (answer.json()["error"], answer.json()["jobId"]) == ("Job not found", str(job_id))
@@ -158,23 +138,19 @@ async def test_what_is_no_id_at_all_is_404_as_well(client: httpx2.AsyncClient, t
 
 
 @pytest.mark.parametrize("ends", [False, True])
-@pytest.mark.parametrize(("method", "route"), ROUTES)
 async def test_another_owner_gets_403_and_changes_nothing(
-    site: Site, client: httpx2.AsyncClient, method: str, route: str, ends: bool
+    site: Site, client: httpx2.AsyncClient, ends: bool
 ) -> None:
-    """Property 31."""
+    """Property 31, on every route with an id."""
     job_id = await upload(client)
     if ends:
         await complete(site, job_id)
     before = (await client.get(f"/api/jobs/{job_id}")).json()
     async with site.client() as stranger:
-        answer = await stranger.request(method, route.format(job_id))
-        listed = (await stranger.get("/api/jobs")).json()
-    assert (answer.status_code, answer.json()["code"]) == (403, "FORBIDDEN")
-    assert answer.json()["error"] == "This file isn't yours"
-    assert listed["jobs"] == []
+        for method, route in ROUTES:
+            answer = await stranger.request(method, route.format(job_id))
+            assert (answer.status_code, answer.json()["code"]) == (403, "FORBIDDEN"), route
+            assert answer.json()["error"] == "This file isn't yours"
+        assert (await stranger.get("/api/jobs")).json()["jobs"] == []
     after = (await client.get(f"/api/jobs/{job_id}")).json()
-    moving = ("estimated_seconds_left",)
-    assert {k: v for k, v in after.items() if k not in moving} == {
-        k: v for k, v in before.items() if k not in moving
-    }
+    assert after | {"estimated_seconds_left": None} == before | {"estimated_seconds_left": None}

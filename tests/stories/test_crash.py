@@ -12,12 +12,12 @@ import pytest
 
 ROOT: Final = Path(__file__).parents[2]
 STORM: Final = {"jobs": 400, "kills": 40, "stops": 6, "restarts": 1, "seed": 20261115, "limit": 60}
-FREEZES: Final = {"jobs": 400, "kills": 0, "stops": 8, "restarts": 0, "limit": 6}
+FREEZES: Final = {"jobs": 300, "kills": 0, "stops": 8, "restarts": 0, "limit": 5}
 SEEDS: Final = (1, 2, 3)
 
 
 def storm(plan: dict[str, int], *more: str) -> "subprocess.CompletedProcess[str]":
-    """Leaves with 0 when the verdict is what it must be: clean with the fence, not clean without."""
+    """Leaves with 0 when the verdict is as it must be: clean with the fence, not clean without."""
     options = [word for name, number in plan.items() for word in (f"--{name}", str(number))]
     command = [sys.executable, "-m", "bench.chaos", *options, *more]
     return subprocess.run(

@@ -10,7 +10,7 @@ import httpx2
 import psycopg
 import pytest
 
-from docmill.db import lists, pool
+from docmill.db import lists
 from docmill.web import server
 from sites import Site, fail, part, upload
 
@@ -105,9 +105,8 @@ async def test_many_waiting_clients_leave_room_for_others(
 
 
 async def test_a_locked_database_is_told_in_time_to_everybody(
-    client: httpx2.AsyncClient, database_url: str, monkeypatch: pytest.MonkeyPatch
+    client: httpx2.AsyncClient, database_url: str
 ) -> None:
-    monkeypatch.setattr(pool, "ANSWER_SECONDS", 1.0)
     job_id = await upload(client)
     async with await psycopg.AsyncConnection.connect(database_url) as greedy:
         await greedy.execute("LOCK TABLE jobs IN ACCESS EXCLUSIVE MODE")
@@ -115,7 +114,7 @@ async def test_a_locked_database_is_told_in_time_to_everybody(
         answers = await asyncio.gather(
             *(client.get(f"/api/job-status/{job_id}") for _ in range(100))
         )
-        assert time.monotonic() - started < 4
+        assert time.monotonic() - started < 6  # 5 where the cores are our own
     assert {answer.status_code for answer in answers} == {503}
     assert (await client.get(f"/api/job-status/{job_id}")).status_code == 200
 

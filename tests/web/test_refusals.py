@@ -13,7 +13,7 @@ import pytest
 
 from docmill.db.pool import Pool
 from docmill.storage import local
-from docmill.web import edge
+from docmill.web import edge, server
 from sites import PDF_FILE, Site, part, rows, upload
 
 pytestmark = pytest.mark.anyio
@@ -210,6 +210,18 @@ async def test_a_body_that_stalls_or_drips_is_given_up(
     writer.close()
     await until(lambda: not unnamed(site))
     assert site.stored() == []
+
+
+async def test_an_upload_that_never_ends_does_not_keep_the_server_from_stopping(
+    start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(server, "GRACE_SECONDS", 0.2)
+    async with asyncio.timeout(8):
+        async with start() as site:
+            _, writer = await raw(site, HEAD % b"Content-Length: 9000000", BEGIN, b"x" * 3_000_000)
+            await until(lambda: unnamed(site))
+        assert (unnamed(site), site.stored()) == ([], [])
+    writer.close()
 
 
 async def test_a_full_disk_pauses_uploads(start: Start) -> None:

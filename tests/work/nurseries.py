@@ -35,7 +35,7 @@ async def failed(nursery: Nursery, document: int, task: Task) -> Failed:
 
 async def until(fact: Callable[[], object]) -> None:
     async with asyncio.timeout(SOON.total_seconds()):
-        while not fact():  # noqa: ASYNC110  the facts are the kernel's: nobody sets an event
+        while not fact():
             await asyncio.sleep(0.01)
 
 

@@ -56,7 +56,7 @@ async def test_a_child_cannot(nursery: Nursery, scene: Scene, what: str) -> None
     assert json.loads(ran.data) == {"outcome": "refused: PermissionError"}
     folder = Path(scene.victim).parent
     assert sorted(os.listdir(folder)) == ["data", "victim"]  # noqa: PTH208
-    assert Path(scene.victim).read_text("utf-8") == "v"  # noqa: ASYNC240
+    assert Path(scene.victim).read_text("utf-8") == "v"
 
 
 @pytest.mark.parametrize("what", PROBES)

@@ -1,15 +1,13 @@
 """Every command. A command reads the settings and starts a process, or asks one that runs."""
 
 import sys
-from collections.abc import Mapping
-from typing import Final
 
 import typer
 
 from docmill import __version__
 from docmill.cli.commands import Commands
 from docmill.cli.console import complain, say
-from docmill.core.faults import Faulted
+from docmill.core.faults import Faulted, Told
 
 app = typer.Typer(
     name="docmill",
@@ -20,28 +18,12 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-# Exceptions whose text is two lines for the person at the terminal, by module.
-TOLD: Final[Mapping[str, str]] = {
-    "docmill.settings": "BadSettings",
-    "docmill.wiring": "CannotStart",
-    "docmill.db.embedded": "EmbeddedError",
-    "docmill.db.migrate": "MigrationError",
-    "docmill.web.server": "CannotServe",
-    "docmill.cli.client": "Refused",
-}
-
 
 @app.callback(invoke_without_command=True)
 def _main(version: bool = typer.Option(False, "--version", help="Print the version.")) -> None:  # pyright: ignore[reportUnusedFunction]
     if version:
         say(__version__)
         raise typer.Exit
-
-
-def _told() -> tuple[type[Exception], ...]:
-    """Whoever raised one has imported its module; the others are left alone."""
-    loaded = [(sys.modules[module], name) for module, name in TOLD.items() if module in sys.modules]
-    return tuple(getattr(module, name) for module, name in loaded)
 
 
 def main() -> None:
@@ -51,7 +33,7 @@ def main() -> None:
     except Faulted as exc:
         complain(exc.fault.says, exc.fault.advice)
         sys.exit(1)
-    except _told() as exc:
+    except Told as exc:
         what, _, advice = str(exc).partition("\n")
         complain(what, advice)
         sys.exit(1)

@@ -12,6 +12,7 @@ import typer
 from docmill.cli import sessions
 from docmill.cli.console import err
 from docmill.cli.documents import OpenDocument
+from docmill.core.faults import Told
 
 COOKIE: Final = "docmill_session"
 LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "::1"})
@@ -42,8 +43,8 @@ Token = Annotated[
 HERE: Final = "http://127.0.0.1:8000"
 
 
-class Refused(Exception):  # noqa: N818  shown to people: what happened, then what to do
-    """Two lines: what happened, and what to do about it. With a code when docmill said so."""
+class Refused(Told):
+    """The server did not do it. With a code when docmill said so."""
 
     def __init__(
         self, says: str, advice: str, *, code: str = "", wait: float | None = None

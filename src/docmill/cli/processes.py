@@ -12,7 +12,7 @@ import typer
 
 from docmill.cli import rules
 from docmill.cli.console import say
-from docmill.db import embedded, migrate
+from docmill.db import embedded, folder, migrate
 from docmill.settings import Settings, read
 from docmill.web import app as web_app
 from docmill.web import server as web_server
@@ -71,7 +71,7 @@ def _database(settings: Settings, stack: ExitStack) -> str:
     if settings.database_url:
         return settings.database_url.get_secret_value()
     settings.data.mkdir(parents=True, exist_ok=True)
-    stack.enter_context(embedded.lock_folder(settings.data))
+    stack.enter_context(folder.hold(settings.data))
     server = embedded.start(settings.data / "postgres")
     stack.callback(server.stop)
     return server.url

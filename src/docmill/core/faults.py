@@ -245,3 +245,7 @@ class Faulted(Exception):  # noqa: N818  it carries a fault; it is not one more 
         self.detail: str = detail
         self.facts: dict[str, object] = facts
         super().__init__(f"{code}: {detail or self.fault.says}")
+
+
+class Told(Exception):  # noqa: N818  it is told to the person at the terminal, and no more
+    """A command cannot go on. Its text: what happened, and in the next line what to do."""

@@ -10,8 +10,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Generator, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -19,6 +19,8 @@ from typing import Final
 from urllib.parse import quote
 
 import psycopg
+
+from docmill.core.faults import Told
 
 USER: Final = "docmill"
 SOCKET: Final = ".s.PGSQL.5432"  # PostgreSQL derives this name from its port; no TCP is used
@@ -38,8 +40,8 @@ CONFIG: Final[Mapping[str, str]] = {
 }
 
 
-class EmbeddedError(RuntimeError):
-    """Two lines for the operator: what happened, what to do."""
+class EmbeddedError(Told):
+    """The embedded PostgreSQL cannot be used."""
 
     def __init__(self, says: str, advice: str, /) -> None:
         super().__init__(f"{says}\n{advice}")
@@ -93,26 +95,6 @@ def start(folder: Path, *, options: Mapping[str, str] | None = None) -> Server:
         if not cluster.exists():
             _initialise(folder, programs)
         return _launch(folder, programs, options={**CONFIG, **(options or {})})
-
-
-@contextmanager
-def lock_folder(folder: Path) -> Generator[None]:
-    """Be the one owner of a data folder until the block ends or the process dies."""
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    with (folder / "docmill.lock").open("a+") as lock:
-        # A forked child would keep the lock after our death.
-        os.register_at_fork(after_in_child=lock.close)
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as exc:
-            lock.seek(0)
-            raise EmbeddedError(
-                f"The folder {folder} is in use by another docmill, process {lock.read().strip()}.",
-                "Stop that process, or choose another data folder.",
-            ) from exc
-        lock.truncate(0)
-        os.write(lock.fileno(), f"{os.getpid()}\n".encode())
-        yield
 
 
 def _programs(cluster: Path) -> Path:

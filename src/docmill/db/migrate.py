@@ -16,6 +16,8 @@ from typing import Final
 import psycopg
 from psycopg.rows import TupleRow
 
+from docmill.core.faults import Told
+
 Connection = psycopg.AsyncConnection[TupleRow]
 
 FOLDER: Final = Path(__file__).parent / "migrations"
@@ -23,8 +25,8 @@ NAME: Final = re.compile(r"(\d{4})_(\w+)\.sql")
 NO_TRANSACTION: Final = "-- no transaction"
 
 
-class MigrationError(RuntimeError):
-    """Two lines for the operator: what happened, what to do."""
+class MigrationError(Told):
+    """The database cannot be brought up to date."""
 
     def __init__(self, says: str, advice: str, /) -> None:
         super().__init__(f"{says}\n{advice}")
@@ -62,7 +64,7 @@ async def migrate(
 ) -> list[str]:
     """Apply what is missing and tell its names. Safe to run from many processes at once."""
     known = read(folder)
-    async with await psycopg.AsyncConnection.connect(conninfo, autocommit=True) as conn:
+    async with await _connect(conninfo) as conn:
         # Whoever waits for us must not wait inside a statement: its snapshot would block
         # CREATE INDEX CONCURRENTLY for ever. So: try, sleep, try again.
         await _take_turn(conn, wait)
@@ -75,8 +77,16 @@ async def migrate(
 
 async def pending(conninfo: str, *, folder: Path = FOLDER) -> list[str]:
     """The names of what `migrate` would apply; changes nothing."""
-    async with await psycopg.AsyncConnection.connect(conninfo, autocommit=True) as conn:
+    async with await _connect(conninfo) as conn:
         return await missing(conn, folder=folder)
+
+
+async def _connect(conninfo: str) -> Connection:
+    try:
+        return await psycopg.AsyncConnection.connect(conninfo, autocommit=True, connect_timeout=10)
+    except (psycopg.OperationalError, psycopg.ProgrammingError) as exc:
+        says = f"The database can't be reached: {str(exc).splitlines()[0]}"
+        raise MigrationError(says, "Check DATABASE_URL and that PostgreSQL runs.") from exc
 
 
 async def missing(conn: Connection, *, folder: Path = FOLDER) -> list[str]:

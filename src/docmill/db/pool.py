@@ -1,10 +1,9 @@
 """The connection pool, and the database's troubles told as faults."""
 
-import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from datetime import timedelta
-from typing import Any, Final
+from typing import Any
 
 import psycopg
 import psycopg_pool
@@ -15,19 +14,19 @@ from docmill.core.faults import Faulted
 Connection = psycopg.AsyncConnection[TupleRow]
 Pool = psycopg_pool.AsyncConnectionPool[Connection]
 
-ANSWER_SECONDS: Final = 4.5
 OUTAGES = (psycopg.OperationalError, psycopg.InterfaceError, psycopg_pool.PoolClosed)
 
 
 @asynccontextmanager
 async def open_pool(
-    url: str, *, size: int = 10, wait: timedelta = timedelta(seconds=4), pooler: bool = False
+    url: str, *, size: int = 10, wait: timedelta = timedelta(seconds=3), pooler: bool = False
 ) -> AsyncGenerator[Pool]:
     """`pooler`: one stands between, so nothing may live longer than a transaction."""
     kwargs: dict[str, Any] = {"prepare_threshold": None if pooler else 3}
     if not pooler:
-        # A page must not hang behind somebody's lock: it sheds with 503 instead.
-        kwargs["options"] = "-c lock_timeout=4s -c idle_in_transaction_session_timeout=60s"
+        # A page must not hang behind somebody's lock: it sheds with 503 instead. This and the wait
+        # for a connection come one after the other, and together must stay under 5 s.
+        kwargs["options"] = "-c lock_timeout=1500ms -c idle_in_transaction_session_timeout=60s"
     pool: Pool = psycopg_pool.AsyncConnectionPool(
         url,
         kwargs=kwargs,
@@ -48,15 +47,11 @@ async def open_pool(
 
 @asynccontextmanager
 async def connection(pool: Pool) -> AsyncGenerator[Connection]:
-    """One transaction, for whoever answers to a person: outages become faults.
-
-    Waiting for a connection and then for locks may take ANSWER_SECONDS together, no more.
-    """
+    """One transaction, for whoever answers to a person: outages become faults."""
     try:
-        async with asyncio.timeout(ANSWER_SECONDS), pool.connection() as conn:
+        async with pool.connection() as conn:
             yield conn
-    # A time-out during COMMIT leaves its outcome unknown, as an outage does, so it is told as one.
-    except (psycopg_pool.PoolTimeout, psycopg_pool.TooManyRequests, TimeoutError) as exc:
+    except (psycopg_pool.PoolTimeout, psycopg_pool.TooManyRequests) as exc:
         raise Faulted("DATABASE_DOWN", str(exc), retryAfter=60) from exc
     except psycopg.errors.LockNotAvailable as exc:
         raise Faulted("BUSY", str(exc), retryAfter=5) from exc

@@ -254,7 +254,7 @@ def _as_row(given: Settlement) -> dict[str, Any]:
 
 
 def _seconds(span: timedelta | None) -> str | None:
-    return None if span is None else f"{span.total_seconds()} seconds"
+    return None if span is None else f"{span.total_seconds():.6f} seconds"
 
 
 STALE: Final = """

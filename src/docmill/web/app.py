@@ -51,7 +51,7 @@ def create(services: Services, rules: Rules) -> FastAPI:
     app.add_exception_handler(Faulted, problems.faulted)
     app.add_exception_handler(RequestValidationError, problems.invalid)
     app.add_exception_handler(HTTPException, problems.refused)
-    app.add_middleware(Edge, meters=site.meters)
+    app.add_middleware(Edge, meters=site.meters, under_way=site.under_way)
     for part in (upload, jobs, results, events, catalog, health, queue, docs):
         app.include_router(part.router)
     app.mount("/static", render.Files(directory=render.STATIC), name="static")

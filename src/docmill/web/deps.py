@@ -1,6 +1,7 @@
 """What every route works with, who is asking, and the check that a job is the asker's."""
 
-from dataclasses import dataclass
+import asyncio
+from dataclasses import dataclass, field
 from typing import Annotated
 from uuid import UUID
 
@@ -33,6 +34,7 @@ class Site:
     meters: Meters
     tokens: auth.Tokens
     readiness: Readiness
+    under_way: set[asyncio.Task[object]] = field(default_factory=set[asyncio.Task[object]])
 
 
 async def the_site(request: Request) -> Site:

@@ -51,11 +51,12 @@ HEADERS: Final = {
 
 
 class Edge:
-    """Wraps the whole application."""
+    """Wraps the whole application; `under_way` are the tasks that answer requests now."""
 
-    def __init__(self, app: ASGIApp, meters: Meters) -> None:
+    def __init__(self, app: ASGIApp, meters: Meters, under_way: set[asyncio.Task[object]]) -> None:
         self._app: ASGIApp = app
         self._meters: Meters = meters
+        self._under_way: set[asyncio.Task[object]] = under_way
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -63,9 +64,13 @@ class Edge:
             return
         exchange = Exchange(scope, receive, send)
         started = time.perf_counter()
+        task = asyncio.current_task()
+        assert task is not None
+        self._under_way.add(task)
         try:
             await self._answer(exchange)
         finally:
+            self._under_way.discard(task)
             exchange.let_go()
             self._note(exchange, time.perf_counter() - started)
 

@@ -12,6 +12,7 @@ from granian.constants import HTTPModes, Interfaces
 from granian.http import HTTP1Settings
 from granian.server.embed import Server
 
+from docmill.core.faults import Told
 from docmill.web.deps import Site
 
 # Headers must be complete within this time; a connection that says nothing is closed as well.
@@ -20,14 +21,15 @@ BACKLOG: Final = 2048
 # Connections beyond this wait unaccepted. Each open event stream counts as one.
 CONNECTIONS: Final = 16_384
 GRACE_SECONDS: Final = 10.0
+GIVE_UP_SECONDS: Final = 2.0
 
 
 # The stubs know neither its constructor nor that it is public.
 Holder: Final[Any] = net.SocketHolder  # pyright: ignore[reportPrivateImportUsage]
 
 
-class CannotServe(RuntimeError):  # noqa: N818  shown to operators as it is
-    """Two lines: what happened, and what to do about it."""
+class CannotServe(Told):
+    """The address cannot be had."""
 
 
 class OwnSocketServer(Server):
@@ -76,6 +78,9 @@ async def _stop(app: FastAPI, server: Server, serving: asyncio.Task[None]) -> No
     site.live.close()
     server.stop()
     await asyncio.wait({serving}, timeout=GRACE_SECONDS)
+    for task in list(site.under_way):
+        task.cancel()
+    await asyncio.wait({serving}, timeout=GIVE_UP_SECONDS)
     serving.cancel()
     await asyncio.gather(serving, return_exceptions=True)
 

@@ -10,6 +10,7 @@ from urllib.parse import quote
 
 from fastapi import APIRouter, Header
 from pydantic import BaseModel, Field
+from starlette.background import BackgroundTask
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
 from docmill.core.faults import FAULTS, Faulted
@@ -68,9 +69,13 @@ async def download_result(
     else:
         headers["content-length"] = str(result.bytes)
         body = unpacked(packed)
+    delivery = Delivery(body)
+    after = None
     if here.rules.delete_on_download:
-        body = _then_forget(here, job, result, body)
-    return StreamingResponse(body, headers=headers, media_type=result.content_type)
+        after = BackgroundTask(_forget, here, job, result, delivery)
+    return StreamingResponse(
+        delivery.chunks(), headers=headers, media_type=result.content_type, background=after
+    )
 
 
 def _check_there(job: Job, result: Result | None) -> None:
@@ -105,12 +110,26 @@ async def unpacked(packed: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
         yield rest
 
 
-async def _then_forget(
-    here: Site, job: Job, result: Result, body: AsyncIterator[bytes]
-) -> AsyncIterator[bytes]:
-    """Installations may let a result go with its first download, once it was sent to the end."""
-    async for chunk in body:
-        yield chunk
+class Delivery:
+    """Passes a body on and knows whether all of it went out."""
+
+    def __init__(self, body: AsyncIterator[bytes]) -> None:
+        self.whole: bool = False
+        self._body: AsyncIterator[bytes] = body
+
+    async def chunks(self) -> AsyncIterator[bytes]:
+        async for chunk in self._body:
+            yield chunk
+        self.whole = True
+
+
+async def _forget(here: Site, job: Job, result: Result, delivery: Delivery) -> None:
+    """Installations may let a result go with its first download, once it was sent to the end.
+
+    It runs after the answer: the client may be gone by now, which cancels what still sends.
+    """
+    if not delivery.whole:
+        return
     await here.services.store.delete(result.key)
     async with connection(here.services.pool) as conn:
         await results.expire(conn, job.id, result.key)
