@@ -49,7 +49,6 @@ def test_progress_begins_anew_only_with_a_retry_of_a_failed_job(db: Row) -> None
     assert value(db, job_id, b"progress") == 0
 
 
-@pytest.mark.xfail(strict=True, reason="0001 looks at the old status alone; needs a new migration")
 def test_the_progress_of_a_job_that_stays_failed_cannot_go_back(db: Row) -> None:
     job_id = a_job(db, Status.PROCESSING)
     change(db, job_id, {"progress": "40"})

@@ -24,9 +24,9 @@ BLOCKS: Final = (
     ast.If, ast.For, ast.AsyncFor, ast.While, ast.With, ast.AsyncWith, ast.Try, ast.TryStar,
     ast.Match,
 )  # fmt: skip
-# Around a run, in the worker and in the child itself; around a request and around serving.
+# Around a run, in the worker and in the child itself; around a request; around a plug-in.
 CATCHES_EVERYTHING: Final[frozenset[str]] = frozenset(
-    {"work/worker.py", "work/nursery.py", "work/cell.py", "web/edge.py"}
+    {"work/worker.py", "work/cell.py", "web/edge.py", "core/pipeline.py"}
 )
 READS_SETTINGS: Final = ("cli/", "wiring.py", "settings.py")
 

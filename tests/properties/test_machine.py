@@ -49,7 +49,8 @@ def test_whatever_happens_in_whatever_order_every_job_stays_legal(
 def test_without_the_fence_the_machine_finds_a_late_write(
     machine: type[Jobs], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The negative control."""
+    """The negative control, without the race: unfenced, it ends differently each time."""
+    monkeypatch.setattr(machine, "races", False)
     assert UNFENCED[0] in queue.SETTLE
     monkeypatch.setattr(queue, "SETTLE", queue.SETTLE.replace(*UNFENCED))
     lives = settings(
@@ -64,4 +65,4 @@ def test_without_the_fence_the_machine_finds_a_late_write(
     )
     with pytest.raises((AssertionError, psycopg.errors.IntegrityError)) as found:
         run_state_machine_as_test(machine, settings=lives)
-    assert {frame.name for frame in found.traceback} & {"write_late", "finish_while_being_rescued"}
+    assert "write_late" in {frame.name for frame in found.traceback}

@@ -5,7 +5,7 @@ import hashlib
 import re
 import time
 from collections.abc import Callable
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
 
 import httpx2
 import pytest
@@ -114,12 +114,13 @@ async def test_fifty_equal_uploads_at_once_make_one_job(
     assert len(site.stored()) == 1
 
 
-async def test_a_hundred_uploads_at_once_are_all_accepted(
-    client: httpx2.AsyncClient, pool: Pool
-) -> None:
-    await client.get("/api/jobs")
-    started = time.monotonic()
-    ids = await asyncio.gather(*(upload(client, a_pdf(str(n))) for n in range(100)))
+async def test_a_hundred_uploads_at_once_are_all_accepted(site: Site, pool: Pool) -> None:
+    async with AsyncExitStack() as stack:
+        people = [await stack.enter_async_context(site.client()) for _ in range(10)]
+        for client in people:
+            await client.get("/api/jobs")
+        started = time.monotonic()
+        ids = await asyncio.gather(*(upload(people[n % 10], a_pdf(str(n))) for n in range(100)))
     assert len(set(ids)) == await rows(pool, "jobs") == 100
     # The floor is 2 s; this machine shares its cores with others.
     assert time.monotonic() - started < 10

@@ -2,6 +2,7 @@
 
 import asyncio
 import sys
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any, Final
@@ -96,14 +97,10 @@ def result(
 
 async def _result(client: Client, job_id: str, output: Path | None) -> None:
     async with client, client.download(await _whole(client, job_id)) as pieces:
-        if output:
-            with written_whole(output) as file:
-                async for piece in pieces:
-                    file.write(piece)
-            return
-        async for piece in pieces:
-            sys.stdout.buffer.write(piece)
-        sys.stdout.buffer.flush()
+        with written_whole(output) if output else nullcontext(sys.stdout.buffer) as file:
+            async for piece in pieces:
+                file.write(piece)
+            file.flush()
 
 
 def retry(ids: Ids, as_json: Json = False, url: Url = HERE, token: Token = None) -> None:

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Final
@@ -99,18 +99,12 @@ class Sender:
             def told(done: int) -> None:
                 line.sent(done, document.size)
 
-            for left in reversed(range(TRIES)):
-                try:
-                    answer = await client.upload(document, self._wanted, told)
-                except Refused as exc:
-                    if exc.wait is None or not left:
-                        raise
-                    line.converting(0, f"waiting: {exc.says}")
-                    await asyncio.sleep(exc.wait)
-                else:
-                    job: dict[str, Any] = answer["job"]
-                    return Row(str(path), True, job["id"], answer["outcome"], job["status"])
-        raise AssertionError("unreachable")
+            def waits(exc: Refused) -> None:
+                line.converting(0, f"waiting: {exc.says}")
+
+            answer = await _patiently(lambda: client.upload(document, self._wanted, told), waits)
+        job: dict[str, Any] = answer["job"]
+        return Row(str(path), True, job["id"], answer["outcome"], job["status"])
 
     async def _follow(self, client: Client, path: Path, row: Row) -> Row:
         """Until the job has ended."""
@@ -151,3 +145,18 @@ async def _ended(client: Client, job_id: str, line: Line) -> dict[str, Any]:
         line.converting(job["progress"], job["stage"] or job["label"])
         if Status(job["status"]) in ENDED:
             return job
+
+
+async def _patiently(
+    upload: Callable[[], Awaitable[dict[str, Any]]], waits: Callable[[Refused], None]
+) -> dict[str, Any]:
+    """Try again as often as docmill says when to."""
+    for left in reversed(range(TRIES)):
+        try:
+            return await upload()
+        except Refused as exc:
+            if exc.wait is None or not left:
+                raise
+            waits(exc)
+            await asyncio.sleep(exc.wait)
+    raise AssertionError("unreachable")

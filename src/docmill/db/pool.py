@@ -19,14 +19,14 @@ OUTAGES = (psycopg.OperationalError, psycopg.InterfaceError, psycopg_pool.PoolCl
 
 @asynccontextmanager
 async def open_pool(
-    url: str, *, size: int = 10, wait: timedelta = timedelta(seconds=3), pooler: bool = False
+    url: str, *, size: int = 10, wait: timedelta = timedelta(seconds=3.5), pooler: bool = False
 ) -> AsyncGenerator[Pool]:
     """`pooler`: one stands between, so nothing may live longer than a transaction."""
     kwargs: dict[str, Any] = {"prepare_threshold": None if pooler else 3}
     if not pooler:
         # A page must not hang behind somebody's lock: it sheds with 503 instead. This and the wait
         # for a connection come one after the other, and together must stay under 5 s.
-        kwargs["options"] = "-c lock_timeout=1500ms -c idle_in_transaction_session_timeout=60s"
+        kwargs["options"] = "-c lock_timeout=1s -c idle_in_transaction_session_timeout=60s"
     pool: Pool = psycopg_pool.AsyncConnectionPool(
         url,
         kwargs=kwargs,

@@ -1,19 +1,23 @@
 """NOTIFY and LISTEN: hints that make things start at once. Nothing depends on one arriving."""
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncGenerator
+from contextlib import suppress
 from typing import Final
 
 import psycopg
+import structlog
 from psycopg import sql
 
 from docmill.db.pool import OUTAGES, Pool
+
+log = structlog.get_logger()
 
 WORK: Final = "docmill_work"
 CHANGES: Final = "docmill_changes"
 CANCELLED: Final = "docmill_cancelled"
 QUIET: Final = 0.1
+AGAIN: Final = 1.0
 
 NOTIFY: Final = "SELECT pg_notify(%s, '')"
 
@@ -51,10 +55,22 @@ class Bell:
                 await self._task
 
 
-@asynccontextmanager
-async def listening(url: str, *channels: str) -> AsyncGenerator[AsyncIterator[psycopg.Notify]]:
-    """Notifications on a direct connection; ends with an OUTAGES error when it breaks."""
+async def heard(url: str, *channels: str) -> AsyncGenerator[psycopg.Notify | None]:
+    """Notifications for ever; None with every new connection, before which some may be missed."""
+    while True:
+        try:
+            async for word in _until_it_breaks(url, *channels):
+                yield word
+        except OUTAGES as exc:
+            log.warning("signals.deaf", error=type(exc).__name__)
+        await asyncio.sleep(AGAIN)
+
+
+async def _until_it_breaks(url: str, *channels: str) -> AsyncGenerator[psycopg.Notify | None]:
+    """On a direct connection: behind a transaction pooler nothing would ever be heard."""
     async with await psycopg.AsyncConnection.connect(url, autocommit=True) as conn:
         for channel in channels:
             await conn.execute(sql.SQL("LISTEN {}").format(sql.Identifier(channel)))
-        yield conn.notifies()
+        yield None
+        async for word in conn.notifies():
+            yield word

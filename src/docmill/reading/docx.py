@@ -134,8 +134,11 @@ def _rows(archive: zipfile.ZipFile, name: str) -> Iterator[Row]:
             if block.tag == _W + "tbl":
                 yield from _table_rows(block)
             else:
-                for line in _text(block).split("\n"):
-                    yield (Piece(0, line),) if line.strip(" ") else ()
+                yield from map(_text_row, _text(block).split("\n"))
+
+
+def _text_row(line: str) -> Row:
+    return (Piece(0, line),) if line.strip(" ") else ()
 
 
 def _blocks(part: IO[bytes]) -> Iterator[Element]:

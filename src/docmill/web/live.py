@@ -11,8 +11,8 @@ import structlog
 from docmill.core.faults import Faulted
 from docmill.core.owners import OwnerKey
 from docmill.db import lists
-from docmill.db.pool import OUTAGES, Pool, connection
-from docmill.db.signals import CHANGES, listening
+from docmill.db.pool import Pool, connection
+from docmill.db.signals import CHANGES, heard
 
 log = structlog.get_logger()
 
@@ -49,7 +49,6 @@ class Live:
         self._pool: Pool = pool
         self._listen_url: str | None = listen_url
         self._rung: asyncio.Event = asyncio.Event()
-        self._hears: bool = False
         self._waiters: dict[OwnerKey, set[Waiter]] = {}
         self._clocks: dict[OwnerKey, datetime] = {}
 
@@ -89,7 +88,7 @@ class Live:
     async def _look(self) -> None:
         while True:
             with suppress(TimeoutError):
-                async with asyncio.timeout(LOOK_SECONDS if self._hears else LOOK_SECONDS_DEAF):
+                async with asyncio.timeout(LOOK_SECONDS if self._listen_url else LOOK_SECONDS_DEAF):
                     await self._rung.wait()
             self._rung.clear()
             if self._waiters:
@@ -108,14 +107,5 @@ class Live:
                 waiter.wake()
 
     async def _listen(self, url: str) -> None:
-        while True:
-            try:
-                async with listening(url, CHANGES) as notifications:
-                    self._hears = True
-                    self._rung.set()
-                    async for _ in notifications:
-                        self._rung.set()
-            except OUTAGES as exc:
-                log.warning("live.deaf", error=type(exc).__name__)
-            self._hears = False
-            await asyncio.sleep(LOOK_SECONDS_DEAF)
+        async for _ in heard(url, CHANGES):
+            self._rung.set()

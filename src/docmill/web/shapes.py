@@ -1,7 +1,8 @@
 """Jobs as JSON: the one form in which lists, events, pages and uploads show a job."""
 
+from dataclasses import fields
 from datetime import UTC, datetime
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 from pydantic import BaseModel, Field, PlainSerializer
 
@@ -62,46 +63,28 @@ class JobShape(BaseModel):
     estimated_seconds_left: float | None
 
 
+SAME: Final = tuple(
+    name
+    for name in JobShape.model_fields
+    if name in {f.name for f in fields(Job)} - {"id", "document_id", "duplicate_of"}
+)
+
+
 async def shape(job: Job, paces: Paces) -> JobShape:
     owner = Owner(job.owner)
     left = await paces.seconds_left(job)
+    same: dict[str, Any] = {name: getattr(job, name) for name in SAME}
     return JobShape(
+        **same,
         id=str(job.id),
         document_id=str(job.document_id),
+        duplicate_of=str(job.duplicate_of) if job.duplicate_of else None,
         owner_session_id=owner.session_id,
         user_id=owner.user_id,
         filename=job.original_filename,
-        original_filename=job.original_filename,
-        content_type=job.content_type,
-        bytes=job.bytes,
-        sha256=job.sha256,
-        source=job.source,
-        pipeline=job.pipeline,
-        mapping=job.mapping,
-        status=job.status,
         label=LABELS[job.status],
-        priority=job.priority,
-        progress=job.progress,
-        stage=job.stage,
         upload_location=job.upload_key,
         result_location=job.result_key,
-        error_code=job.error_code,
-        error_message=job.error_message,
-        created_at=job.created_at,
-        updated_at=job.updated_at,
-        queued_at=job.queued_at,
-        started_at=job.started_at,
-        completed_at=job.completed_at,
-        failed_at=job.failed_at,
-        cancelled_at=job.cancelled_at,
-        run_at=job.run_at,
-        leased_by=job.leased_by,
-        lease_expires_at=job.lease_expires_at,
-        attempt_count=job.attempt_count,
-        expires_at=job.expires_at,
-        download_count=job.download_count,
-        first_downloaded_at=job.first_downloaded_at,
-        duplicate_of=str(job.duplicate_of) if job.duplicate_of else None,
         estimated_seconds_left=None if left is None else round(left, 1),
     )
 

@@ -1,6 +1,6 @@
 """Reading a multipart body as it comes: fields are remembered, files go to a stage in blocks."""
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping
 from dataclasses import dataclass
 from email.message import Message
 from typing import Final
@@ -119,8 +119,7 @@ async def receive(request: Request, boundary: str, desk: Desk) -> Received:
     try:
         with parser:
             async for chunk in _limited(request.stream(), most_bytes(desk.rules)):
-                for event in parser.parse(chunk):
-                    await reading.take(event)
+                await reading.take_all(parser.parse(chunk))
         return reading.done()
     except multipart.MultipartError as exc:
         await reading.abort()
@@ -154,6 +153,10 @@ class Reading:
         self._stage: Stage | None = None
         self._typed: bool = False
         self._skipped: int | None = None
+
+    async def take_all(self, events: Iterable[multipart.MultipartSegment | bytes | None]) -> None:
+        for event in events:
+            await self.take(event)
 
     async def take(self, event: multipart.MultipartSegment | bytes | None) -> None:
         if isinstance(event, multipart.MultipartSegment):

@@ -213,23 +213,19 @@ class Worker:
             run.cancel()
 
     async def _listen_loop(self) -> None:
-        while self._links.listen_url:
-            with suppress(*OUTAGES):
-                async with signals.listening(
-                    self._links.listen_url, signals.WORK, signals.CANCELLED
-                ) as heard:
-                    self._wake.set()
-                    async for word in heard:
-                        self._hear(word)
-            await asyncio.sleep(1)
+        if self._links.listen_url is None:
+            return
+        channels = (signals.WORK, signals.CANCELLED)
+        async for word in signals.heard(self._links.listen_url, *channels):
+            if word is None or word.channel == signals.WORK:
+                self._wake.set()
+            else:
+                self._hear_cancelled(word.payload)
 
-    def _hear(self, word: psycopg.Notify) -> None:
-        if word.channel == signals.WORK:
-            return self._wake.set()
+    def _hear_cancelled(self, job_id: str) -> None:
         for job, _ in list(self._running.values()):
-            if str(job.id) == word.payload:
+            if str(job.id) == job_id:
                 self._drop(job)
-        return None
 
     async def _wind_down(self) -> None:
         """Finish what runs within the grace period, give back the rest."""

@@ -119,7 +119,7 @@ BEGIN
     IF new.status = 'complete' AND old.status <> 'complete' AND new.result_key IS NULL THEN
         RAISE check_violation USING MESSAGE = format('job %s cannot complete without a result', old.id);
     END IF;
-    IF new.progress < old.progress AND old.status <> 'failed' THEN
+    IF new.progress < old.progress AND NOT (old.status = 'failed' AND new.status = 'queued') THEN
         RAISE check_violation USING MESSAGE = format('the progress of job %s cannot go back', old.id);
     END IF;
 END $$;
