@@ -9,7 +9,7 @@ import psycopg
 import pytest
 
 from db.crowd import BIG, JOBS, Args, fill, plan_of
-from docmill.db import jobs, lists, owners, queue
+from docmill.db import jobs, lists, queue
 
 ALL: Final = ["extract", "invoice", "trades", "study"]
 SOON: Final = datetime.now(UTC) - timedelta(hours=1)
@@ -43,6 +43,13 @@ def changed(since: datetime) -> Args:
 
 
 STALE_ARGS: Final = {"longest": timedelta(hours=2), "dead": ["w9"], "limit": 100}
+AN_ENQUEUED: Final = {
+    "id": UUID(int=0),
+    "owner": BIG,
+    "pipeline": "extract",
+    "priority": 0,
+    "was": "uploaded",
+}
 HOT: Final[list[tuple[str, str, Args, int]]] = [
     ("claim 3 of one pipeline", queue.CLAIM, a_claim(["extract"], 3), 200),
     ("claim 3 of four pipelines", queue.CLAIM, a_claim(ALL, 3), 250),
@@ -58,12 +65,7 @@ HOT: Final[list[tuple[str, str, Args, int]]] = [
     ("active count of a big owner", lists.ACTIVE, (BIG,), 200),
     ("twin", jobs.TWIN, ("key 500",), 20),
     ("one", jobs.ONE, (UUID("c4ca4238-a0b9-2382-0dcc-509a6f75849b"),), 20),
-    (
-        "the queue's head",
-        owners.NEXT_TAG,
-        {"owner": BIG, "pipeline": "extract", "priority": 0},
-        30,
-    ),
+    ("enqueue", jobs.ENQUEUE, AN_ENQUEUED, 60),
 ]
 
 

@@ -12,7 +12,6 @@ from psycopg.types.json import Jsonb
 
 from docmill.core.jobs import DocumentId, Job, JobId, Status
 from docmill.core.owners import OwnerKey
-from docmill.db import owners
 from docmill.db.pool import Connection
 
 
@@ -57,32 +56,37 @@ async def add(conn: Connection, job: NewJob) -> None:
     await conn.execute(ADD, args)
 
 
+# The tag is one past the owner's last, but never behind the queue's head: an owner who floods the
+# queue waits behind himself, and one who comes later starts at the head. An empty queue has no
+# head, so the clock (in microseconds, faster than any enqueuing) stands in: debts are forgotten.
 ENQUEUE: Final = """
-WITH ready AS (
-    UPDATE jobs SET status = 'queued', queued_at = now(), start_tag = %(tag)s
-     WHERE id = %(id)s AND status = 'uploaded' RETURNING id, priority)
+WITH tag AS (
+    UPDATE owners
+       SET last_tag = greatest(last_tag + 1, coalesce(
+           (SELECT start_tag FROM jobs
+             WHERE status = 'queued' AND run_at IS NULL
+               AND pipeline = %(pipeline)s AND priority = %(priority)s
+             ORDER BY start_tag LIMIT 1),
+           (extract(epoch FROM clock_timestamp()) * 1000000)::bigint))
+     WHERE owner = %(owner)s
+    RETURNING last_tag),
+ready AS (
+    UPDATE jobs
+       SET status = 'queued', queued_at = now(), start_tag = tag.last_tag, progress = 0, stage = '',
+           error_code = NULL, error_message = NULL, failed_at = NULL, attempt_count = 0
+      FROM tag
+     WHERE id = %(id)s AND status = %(was)s
+    RETURNING id, priority)
 INSERT INTO job_events (job_id, kind, meta)
-SELECT id, 'queued', jsonb_build_object('from', 'uploaded', 'to', 'queued', 'priority', priority)
+SELECT id, CASE WHEN %(was)s = 'failed' THEN 'retry' ELSE 'queued' END,
+       jsonb_build_object('from', %(was)s::text, 'to', 'queued', 'priority', priority)
   FROM ready
 """
 
 
 async def enqueue(conn: Connection, job: NewJob) -> None:
     """Make an uploaded job ready to run, at its fair place in the queue."""
-    tag = await owners.next_tag(conn, job.owner, pipeline=job.pipeline, priority=job.priority)
-    await conn.execute(ENQUEUE, {"id": job.id, "tag": tag})
-
-
-RETRY: Final = """
-WITH again AS (
-    UPDATE jobs
-       SET status = 'queued', queued_at = now(), start_tag = %(tag)s, progress = 0, stage = '',
-           error_code = NULL, error_message = NULL, failed_at = NULL, attempt_count = 0
-     WHERE id = %(id)s AND status = 'failed' RETURNING id)
-INSERT INTO job_events (job_id, kind, meta)
-SELECT id, 'retry', '{"from": "failed", "to": "queued", "by": "owner"}' FROM again
-RETURNING job_id
-"""
+    await conn.execute(ENQUEUE, _enqueued(job, was=Status.UPLOADED))
 
 
 LOCK: Final = "SELECT FROM jobs WHERE id = %s FOR UPDATE"
@@ -91,8 +95,17 @@ LOCK: Final = "SELECT FROM jobs WHERE id = %s FOR UPDATE"
 async def retry(conn: Connection, job: Job) -> bool:
     """Queue a failed job again with a fresh budget; False when it is not failed any more."""
     await conn.execute(LOCK, (job.id,))  # the job before its owner, as everybody does
-    tag = await owners.next_tag(conn, job.owner, pipeline=job.pipeline, priority=job.priority)
-    return (await conn.execute(RETRY, {"id": job.id, "tag": tag})).rowcount == 1
+    return (await conn.execute(ENQUEUE, _enqueued(job, was=Status.FAILED))).rowcount == 1
+
+
+def _enqueued(job: NewJob | Job, *, was: Status) -> dict[str, Any]:
+    return {
+        "id": job.id,
+        "owner": job.owner,
+        "pipeline": job.pipeline,
+        "priority": job.priority,
+        "was": str(was),
+    }
 
 
 CANCEL: Final = """
@@ -156,8 +169,7 @@ TWIN: Final = "SELECT id FROM jobs WHERE dedupe_key = %s FOR UPDATE"
 
 
 async def twin(conn: Connection, dedupe_key: str) -> JobId | None:
-    """The job that already stands for this content; nobody else decides on it until we commit."""
-    await conn.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 1))", (dedupe_key,))
+    """The job that already stands for this content. `owners.introduce` about the key first."""
     row = await (await conn.execute(TWIN, (dedupe_key,))).fetchone()
     return row[0] if row else None
 

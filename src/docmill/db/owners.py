@@ -6,36 +6,16 @@ from typing import Final
 from docmill.core.owners import OwnerKey
 from docmill.db.pool import Connection
 
-INTRODUCE: Final = "INSERT INTO owners (owner) VALUES (%s) ON CONFLICT (owner) DO NOTHING"
-
-
-async def introduce(conn: Connection, owner: OwnerKey) -> None:
-    """Make sure the owner has a row."""
-    await conn.execute(INTRODUCE, (owner,))
-
-
-# One tag past the owner's last, but never behind the queue's head: an owner who floods the queue
-# waits behind himself, and one who comes later starts at the head. An empty queue has no head, so
-# the clock (in microseconds, faster than any enqueuing) stands in and old debts are forgotten.
-NEXT_TAG: Final = """
-UPDATE owners
-   SET last_tag = greatest(last_tag + 1, coalesce(
-       (SELECT start_tag FROM jobs
-         WHERE status = 'queued' AND run_at IS NULL
-           AND pipeline = %(pipeline)s AND priority = %(priority)s
-         ORDER BY start_tag LIMIT 1),
-       (extract(epoch FROM clock_timestamp()) * 1000000)::bigint))
- WHERE owner = %(owner)s
-RETURNING last_tag
+# The lock is for whoever decides by what is already there; it must come before that is looked at.
+INTRODUCE: Final = """
+WITH new AS (INSERT INTO owners (owner) VALUES (%(owner)s) ON CONFLICT (owner) DO NOTHING)
+SELECT pg_advisory_xact_lock(hashtextextended(%(about)s, 0))
 """
 
 
-async def next_tag(conn: Connection, owner: OwnerKey, *, pipeline: str, priority: int) -> int:
-    """The fair start tag of the owner's next job."""
-    args = {"owner": owner, "pipeline": pipeline, "priority": priority}
-    row = await (await conn.execute(NEXT_TAG, args)).fetchone()
-    assert row is not None, "introduce() comes first"
-    return row[0]
+async def introduce(conn: Connection, owner: OwnerKey, *, about: str = "") -> None:
+    """Make sure the owner has a row, and be the only one to decide `about` this until COMMIT."""
+    await conn.execute(INTRODUCE, {"owner": owner, "about": about or owner})
 
 
 # A window begins with the first upload after the last window ended.

@@ -1,7 +1,7 @@
 """The connection pool, and the database's troubles told as faults."""
 
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from datetime import timedelta
 from typing import Any
 
@@ -43,6 +43,18 @@ async def open_pool(
         yield pool
     finally:
         await pool.close()
+
+
+@asynccontextmanager
+async def reading(pool: Pool) -> AsyncGenerator[Connection]:
+    """For reads alone: every statement by itself, which saves BEGIN and COMMIT their way."""
+    async with connection(pool) as conn:
+        await conn.set_autocommit(True)
+        try:
+            yield conn
+        finally:
+            with suppress(psycopg.Error):  # a broken connection is thrown away by the pool
+                await conn.set_autocommit(False)
 
 
 @asynccontextmanager

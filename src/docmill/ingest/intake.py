@@ -129,13 +129,14 @@ async def _decide(
     conn: Connection, intake: Intake, document: NewDocument, wanted: Wanted, position: int
 ) -> Accepted:
     """The job for this request: remembered by its key, known by its content, or new."""
-    await owners.introduce(conn, wanted.owner.key)
+    dedupe_key = _dedupe_key(document, wanted)
+    await owners.introduce(conn, wanted.owner.key, about=dedupe_key)
     key = None
     if wanted.request_key:
         key = jobs.RequestKey(wanted.owner.key, wanted.request_key, position)
         if before := await jobs.remembered(conn, key):
             return await _same_request(conn, before, document)
-    twin = await jobs.twin(conn, _dedupe_key(document, wanted))
+    twin = await jobs.twin(conn, dedupe_key)
     if twin:
         accepted = await _reuse(conn, twin)
     else:

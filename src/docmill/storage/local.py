@@ -125,7 +125,7 @@ class Temporary:
 
     def link(self, target: Path) -> None:
         os.fsync(self.fd)
-        target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        changed = _made(target.parent)
         source = self._path or f"/proc/self/fd/{self.fd}"
         try:
             # With a folder given, Python calls linkat(), which follows /proc/self/fd.
@@ -134,7 +134,8 @@ class Temporary:
             # A try before this one linked it and failed later; keys are never used twice.
             if not Path(target).samefile(source):
                 raise
-        _sync_folder(target.parent)
+        for folder in changed:
+            _sync(folder)
 
     def close(self) -> None:
         if self.fd >= 0:
@@ -172,8 +173,17 @@ def _write_all(fd: int, data: bytes | bytearray | memoryview) -> None:
         view = view[os.write(fd, view) :]
 
 
-def _sync_folder(folder: Path) -> None:
-    """Make the link itself durable, up to the first folder that was there before."""
+def _made(folder: Path) -> list[Path]:
+    """Make the folder if need be; every folder that has a new name in it now or soon."""
+    changed = [folder]
+    while not changed[-1].exists():
+        changed.append(changed[-1].parent)
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    return changed
+
+
+def _sync(folder: Path) -> None:
+    """Make the names in a folder durable."""
     fd = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(fd)

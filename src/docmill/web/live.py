@@ -11,7 +11,7 @@ import structlog
 from docmill.core.faults import Faulted
 from docmill.core.owners import OwnerKey
 from docmill.db import lists
-from docmill.db.pool import Pool, connection
+from docmill.db.pool import Pool, reading
 from docmill.db.signals import CHANGES, heard
 
 log = structlog.get_logger()
@@ -96,7 +96,7 @@ class Live:
                     await self._wake_moved()
 
     async def _wake_moved(self) -> None:
-        async with connection(self._pool) as conn:
+        async with reading(self._pool) as conn:
             clocks = await lists.clocks(conn, list(self._waiters))
         for owner, clock in clocks.items():
             waiters = self._waiters.get(owner)

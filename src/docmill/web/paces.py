@@ -11,7 +11,7 @@ from docmill.core.estimate import Speed
 from docmill.core.faults import Faulted
 from docmill.core.jobs import ACTIVE, Job, Status
 from docmill.db import stats
-from docmill.db.pool import Pool, connection
+from docmill.db.pool import Pool, reading
 
 FRESH_SECONDS: Final = 10.0
 
@@ -52,7 +52,7 @@ class Paces:
         # Said before asking, so that a hundred requests at once ask once.
         self._known[pipeline] = (time.monotonic() + FRESH_SECONDS, pace)
         with suppress(Faulted):
-            async with connection(self._pool) as conn:
+            async with reading(self._pool) as conn:
                 samples = await stats.speeds(conn, pipeline)
                 depth = await stats.depth(conn)
             ahead = depth.queued + depth.processing

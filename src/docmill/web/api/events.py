@@ -13,7 +13,7 @@ from docmill.core.jobs import Job
 from docmill.core.owners import Owner
 from docmill.db import lists
 from docmill.db.lists import Filter
-from docmill.db.pool import connection
+from docmill.db.pool import reading
 from docmill.web import asking, problems
 from docmill.web.deps import Asker, Here, Site
 from docmill.web.shapes import iso, shape
@@ -56,7 +56,7 @@ async def beginning(here: Site, owner: Owner, given: str | None) -> datetime:
     if given:
         with suppress(Faulted):
             return asking.instant(given, at="since")
-    async with connection(here.services.pool) as conn:
+    async with reading(here.services.pool) as conn:
         clocks = await lists.clocks(conn, [owner.key])
     return clocks.get(owner.key, datetime.fromtimestamp(0, UTC))
 
@@ -80,7 +80,7 @@ async def changes(here: Site, owner: Owner, since: datetime, draw: Draw) -> Asyn
 
 
 async def _changed(here: Site, owner: Owner, since: datetime) -> list[Job]:
-    async with connection(here.services.pool) as conn:
+    async with reading(here.services.pool) as conn:
         return await lists.changed(conn, owner.key, Filter(), since=since, limit=PAGE)
 
 

@@ -15,7 +15,7 @@ from docmill.core.jobs import ACTIVE, ENDED, Job, Status
 from docmill.core.owners import Owner
 from docmill.db import documents, history, jobs, lists
 from docmill.db.lists import Place
-from docmill.db.pool import Connection, connection
+from docmill.db.pool import Connection, connection, reading
 from docmill.web import asking, problems
 from docmill.web.asking import Listing
 from docmill.web.deps import Asker, Here, Site, own_job
@@ -69,7 +69,7 @@ async def list_jobs(
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
 ) -> JobList:
     asked = asking.listing(since, status or [], pipeline, cursor)
-    async with connection(here.services.pool) as conn:
+    async with reading(here.services.pool) as conn:
         # The clock first: what changes after it is told to who asks again with it.
         clocks = await lists.clocks(conn, [owner.key])
         found = await _found(conn, owner, asked, limit + 1)
@@ -136,7 +136,7 @@ async def one_job(
 
 
 async def _detail(here: Site, owner: Owner, job_id: str) -> JobDetail:
-    async with connection(here.services.pool) as conn:
+    async with reading(here.services.pool) as conn:
         job = await own_job(conn, owner, job_id)
         events = await history.events(conn, job.id)
         attempts = await history.attempts(conn, job.id)

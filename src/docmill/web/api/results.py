@@ -16,7 +16,7 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from docmill.core.faults import FAULTS, Faulted
 from docmill.core.jobs import Job, Status
 from docmill.db import jobs, results
-from docmill.db.pool import connection
+from docmill.db.pool import connection, reading
 from docmill.db.results import Result
 from docmill.web import asking, problems
 from docmill.web.api.jobs import LOOKUP
@@ -49,7 +49,7 @@ async def download_result(
     owner: Asker,
     accept_encoding: Annotated[str | None, Header()] = None,
 ) -> Response:
-    async with connection(here.services.pool) as conn:
+    async with reading(here.services.pool) as conn:
         job = await own_job(conn, owner, job_id)
         result = await results.of_job(conn, job.id)
         _check_there(job, result)
@@ -168,9 +168,9 @@ class StatusAnswer(BaseModel):
 )
 async def job_status(job_id: str, here: Here, owner: Asker) -> Response:
     """A cancelled job shows as failed with the code CANCELLED."""
-    async with connection(here.services.pool) as conn:
+    async with reading(here.services.pool) as conn:
         job = await own_job(conn, owner, job_id)
-        result = await results.of_job(conn, job.id)
+        result = await results.of_job(conn, job.id) if job.result_key else None
     facts = _facts(job)
     if result is None:
         return JSONResponse(facts | _error(job))

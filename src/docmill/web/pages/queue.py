@@ -8,7 +8,7 @@ from starlette.responses import RedirectResponse, Response, StreamingResponse
 from docmill.core.jobs import ACTIVE, Job, Status
 from docmill.db import lists
 from docmill.db.lists import Filter
-from docmill.db.pool import connection
+from docmill.db.pool import reading
 from docmill.web.api import events
 from docmill.web.deps import Asker, Here, Site
 from docmill.web.pages import render
@@ -27,7 +27,7 @@ async def home() -> Response:
 @router.get("/queue")
 async def queue_page(here: Here, owner: Asker) -> Response:
     since = await events.beginning(here, owner, None)
-    async with connection(here.services.pool) as conn:
+    async with reading(here.services.pool) as conn:
         found = await lists.recent(conn, owner.key, Filter(), after=None, limit=SHOWN)
     rows = [await _row(here, job) for job in found]
     return render.page(
