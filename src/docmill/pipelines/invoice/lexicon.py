@@ -1,0 +1,168 @@
+"""What invoices call things, in English, Indonesian, German, French and Spanish.
+
+Words are compared folded: lower case, no accents, no spaces or signs, so that `Invoice No.`,
+`InvoiceNo` and `INVOICE-NO` are one.
+"""
+
+import re
+from typing import Final
+
+from docmill.reading.dates import folded
+
+_KEPT: Final = re.compile(r"[^a-z0-9#%]")
+_PAPER: Final = (
+    r"(?:tax|sales|commercial|vat|proforma)?(?:invoice|inv|\w*rechnung|faktura|faktur|facture|factura"
+    r"|tagihan|nota|kwitansi|bill|beleg|gutschrift|creditnote|receipt|avoir)"
+)
+_NO: Final = r"(?:nr|no|number|nummer|numero|nomor|nomer|num|n|id|#|nbr|code)"
+
+NUMBER: Final = re.compile(
+    rf"{_PAPER}(?:penjualan|pembelian)?s?{_NO}|{_NO}(?:de|der|del|da|of)?(?:la|the)?{_PAPER}s?"
+    r"|(?:nummer|nr)derrechnung|invoicereference|rechnungs?referenz"
+)
+NUMBER_TITLE: Final = re.compile(
+    rf"{_PAPER}s?|rechnung(?:lieferschein)?|invoicefaktur|fakturinvoice"
+)
+NUMBER_WEAK: Final = re.compile(
+    rf"{_NO}|(?:document|documento|dokumen|dokument|doc){_NO}|{_NO}(?:document|dokumen)"
+    r"|(?:booking|transaction|reference|ref|order)(?:id|no|number)|reference|referensi"
+)
+NOT_NUMBER: Final = re.compile(
+    r".*(?:seri|fakturpajak|order|pesanan|delivery|suratjalan|liefer|kunde|client|customer|pelanggan"
+    r"|associe|origin|bestell|auftrag|contract|kontrak|projet|project|rekening|account|konto|tax(?:id|no"
+    r"|number)|vat|npwp|telp|phone|fax|line|ligne|item|serial|po(?:no|number)).*"
+)
+
+DATE: Final = re.compile(
+    rf"{_PAPER}s?(?:date|datum|dt|tanggal|tgl|fecha)"
+    rf"|(?:date|tanggal|tgl|fecha|datum)(?:of|de|del|der|d)?(?:la|the)?(?:issue|issued|{_PAPER}|l?emission"
+    r"|emision|facturation|terbit|expedicion|pembuatan|dokumen|penerbitan)"
+    r"|(?:issue|issued|billing|document|ausstellungs|dokument)(?:date|datum)|issuedon|dateissued"
+    r"|dateofsupplyissue|ausgestelltam"
+)
+DATE_PLAIN: Final = re.compile(r"date|datum|tanggal|tgl|fecha|dated|le|vom|den|issued")
+NOT_DATE: Final = re.compile(
+    r".*(?:liefer|leistung|delivery|order|bestell|livraison|ship|kirim|pesan|due|paid|payment|bayar"
+    r"|periode?|period|print|cetak|tempo|echeance|faellig|fallig|associe|debut|fin|entrega|vencimiento"
+    r"|reglement|version|po).*"
+)
+DUE: Final = re.compile(
+    r"(?:payment|invoice)?due(?:date|on|by)?|(?:please)?pay(?:able|ment)?(?:by|before|until)"
+    r"|(?:zahlungs)?f(?:ae|a)llig(?:keit)?(?:s?datum|am|bis)?|(?:zahlbar|zahlung)bis(?:zum)?|zahlungsziel"
+    r"|zahlungstermin"
+    r"|(?:tanggal|tgl)?jatuhtempo(?:pembayaran)?|(?:batas|tanggal)(?:waktu|akhir)?pembayaran"
+    r"|(?:date)?d?(?:limite|echeance)(?:depaiement|dereglement)?|(?:datede)?paiementavant|apayeravant"
+    r"|(?:fecha)?(?:de|limite)?(?:vencimiento|depago)"
+)
+DUE_PROSE: Final = re.compile(
+    r"(?:zahlbar|zahlen|bezahlen|f[äa]llig|überweisen|begleichen|due|payable|jatuh tempo|payer avant"
+    r"|pay before|paid by|dibayar|vencimiento|échéance|zahlungsziel)",
+    re.IGNORECASE,
+)
+CURRENCY: Final = re.compile(
+    r"(?:rechnungs|document|invoice)?(?:currency|wahrung|waehrung|devise|moneda|matauang|monnaie)(?:code)?"
+    r"|(?:alle)?betragein"
+)
+
+BUYER: Final = re.compile(
+    r"(?:bill(?:ed|ing)?|invoiced?|sold|charged?)to|billing(?:address|information|details)"
+    r"|invoiceaddress|buyer|customer|client|kaufer(?:leistungsempfanger)?|kunde|auftraggeber"
+    r"|rechnungs?(?:empfanger|adresse|anschrift|an)|leistungsempfanger|kepada(?:yth)?|yth|pembeli"
+    r"|pelanggan|ditagihkan(?:kepada|ke)|tagihan(?:kepada|untuk|ke)|dijualkepada"
+    r"|(?:adresse)?(?:du|de)?(?:client|facturation)|factureea?|acheteur|destinataire|facturea"
+    r"|cliente|facturara|comprador|datosdelcliente|facturadoa|recipient|attentionto|to|for|an|untuk"
+    r"|(?:customer|client|buyer|guest|company|pelanggan|pembeli)s?(?:name|nama)|nama(?:pembeli|pelanggan|customer)"
+)
+SELLER: Final = re.compile(
+    r"(?:sold|issued|supplied|provided)by|seller|vendor|supplier|from|billfrom|verkaufer|lieferant"
+    r"|rechnungssteller|leistungserbringer|penjual|dari|penerbit|fournisseur|vendeur|emetteur|emisor"
+    r"|proveedor|vendedor|remitfrom|absender|(?:seller|vendor|supplier)name|nama(?:penjual|perusahaan)"
+)
+SHIP: Final = re.compile(
+    r"(?:ship|deliver(?:ed)?)(?:ping)?to|(?:ship|deliver|shipping|delivery)(?:y|ping)?address|lieferadresse"
+    r"|lieferanschrift|dikirim(?:ke|kepada)|alamatpengiriman|adressedelivraison|livraison.*|direcciondeentrega"
+    r"|consignee|billing(?:contact)|technicalcontact|kirimke|tujuanpengiriman|shipto.*"
+)
+HOLDER: Final = re.compile(
+    r"(?:account|bankaccount|beneficiary)s?(?:name|holder)|beneficiary|kontoinhaber|atasnama|an|namarekening"
+    r"|namapemilikrekening|titulaire(?:ducompte)?|titular|payableto|payee|makeallcheques?payableto"
+)
+TAX_ID: Final = re.compile(
+    r"npwp(?:no|number|nik)?|(?:vat|tax|gst|ust|uid|tva|iva)(?:reg(?:istration)?)?(?:id|idnr|idno|nr|no"
+    r"|number|nummer|n|in|identificationnumber)(?:nr)?|ustid(?:nr)?|umsatzsteuerid(?:nr)?|gstin(?:uin)?"
+    r"|ntva(?:intra|client|intracommunautaire)?|numerodetva|tvaintra(?:communautaire)?|cif|nif|nifcif|abn"
+    r"|taxid|ein|tin|tva|umsatzsteueridentifikationsnummer|vatregistrationno|steuernummer|steuernr"
+    r"|ihreustidnr|ustidnr|uid"
+)
+
+COLUMNS: Final = {
+    "position": "pos|position|no|nr|#|item#|lfd|lfdnr|line|ligne|urut|nourut|sl|sno|slno|lignefact|num"
+    "|posnr|posno|n",
+    "code": "artnr|artikelnr|artikelnummer|itemno|itemcode|sku|code|kode|kodebarang|reference|ref|productcode"
+    "|codearticle|codigo|partno|partnumber|hscode|hssac|id|artnrkunde|artnrlief|itemid|articleno|material"
+    "|kodeproduk|productid|referencia|articlenumber|article#|plu",
+    "description": "description|beschreibung|bezeichnung|item|items|artikel|artikelbeschreibung|produkt"
+    "|product|products|productservice|service|services|leistung|designation|nomdesignation|libelle|deskripsi"
+    "|keterangan|uraian|namabarang|namabarangjasa|barang|barangjasa|jasa|particulars|details|detail|concepto"
+    "|descripcion|text|itemdescription|descriptionofgoods|materialbeschreibung|namaproduk|produk|article"
+    "|articles|rincian|position|positionstext|uraianbarang|namajasa|descriptionofservices|subscription"
+    "|goodsdescription|itemname|pekerjaan|leistungsbeschreibung|produit|prestation|jenisbarang|spesifikasi"
+    "|descriptionofgoodsandservices|activity|particular|tarif|uraianpekerjaan|itemsdescription|detil",
+    "quantity": "quantity|qty|menge|anzahl|qte|quantite|kuantitas|jumlahbarang|banyaknya|banyak|cantidad|cant"
+    "|units|hours|hrs|stunden|std|jml|kts|vol|volume|jumlahunit|qtyunit|stuck|stk|jmlbarang|qtybarang|pcs"
+    "|nights|mengeeinheit|quantityunit|seats|users",
+    "unit": "unit|einheit|unite|satuan|uom|unidad|me|sat|um|uniteforpu|unitforpu|unitepourpu|unitofmeasure",
+    "unit_price": "unitprice|price|rate|preis|einzelpreis|stuckpreis|epreis|ep|preiseinh|preiseinheit|pu|puht"
+    "|prixunitaire|prix|prixunitaireht|hargasatuan|harga|hargaunit|preciounitario|precio|unitcost|cost"
+    "|nettopreis|unitpriceexclvat|vkpreis|vkpreisohnemwst|einzelpreisnetto|priceunit|tarif|unitrate|stkpreis"
+    "|hargasatuanidr|unitpriceexvat|hargarp|hargasatuanrp|netprice|listprice|priceperunit|hargajual"
+    "|einzel|epnetto|puhteur|hargaidr|hsatuan|hargaperunit|unitpriceidr|preisstuck|preisproeinheit|preisinsgesamt",
+    "discount": "discount|disc|rabatt|remise|rem|diskon|potongan|descuento|dto|adjustments|remisecharge"
+    "|rabattin|potonganharga|disk|discountamount|remisecharge+|zuabschlag|adjustment",
+    "amount": "amount|total|betrag|gesamt|gesamtpreis|summe|gesamtbetrag|montant|prixht|prixtotal|totalht"
+    "|jumlah|jumlahharga|subtotal|totalharga|importe|linetotal|lineamount|lineamountexclvat|zeilenbetrag"
+    "|zeilenbetragohnemwst|entgelt|nettobetrag|positionsbetrag|positionsbetragohneust|netamount|totalprice"
+    "|extendedprice|extended|amountidr|nilai|nettogesamt|netto|totalamount|preisgesamt|jumlahrp|totalrp"
+    "|totalhteur|value|gp|gpreis|total net|totalexclvat|amountexclvat|gesamtnetto|wert|montantht|jumlahidr"
+    "|totalidr|hargatotal|nettowert|amounteur|amountusd|totaleur|totalusd|betrageur|gesamteur|charges"
+    "|totalnet|nettoeur|mht|baseimponible|netvalue|amountexvat|jmlharga|jumlahhargarp|nilairp|summenetto",
+    "tax_rate": "vat|vat%|ust|ust%|mwst|mwst%|tva|tax|tax%|taxrate|ppn|ppn%|steuer|steuersatz|taux|taxes|iva"
+    "|gst|vatrate|tvataux|ustsatz|mwstsatz|st|tauxtva|gst%|%ust|%mwst|vatpercent|steuer%|gstrate|pajak",
+    "tax_amount": "taxamount|vatamount|ustbetrag|mwstbetrag|montanttva|steuerbetrag|gstamount|nilaippn|ppnrp"
+    "|cgst|sgst|igst|jumlahppn",
+    "gross": "grossamount|amountincltax|amountinclvat|brutto|bruttobetrag|totalttc|prixttc|totalinclvat"
+    "|grosstotal|bruttogesamt|gesamtbrutto|totalincltax|grossworth|bruttoeur",
+    "date": "date|datum|shipmentdate|servicedate|tanggal|tgl|period|zeitraum|interval|periode|fecha"
+    "|lieferdatum|leistungszeitraum|leistungsdatum",
+}
+HEADINGS: Final = {
+    name: kind for kind, names in COLUMNS.items() for name in names.replace(" ", "").split("|")
+}
+COMPANY: Final = re.compile(
+    r"(?<!\w)(?:GmbH|mbH|AG|KG|KGaA|OHG|UG|GbR|e\.?\s?K\.?|e\.?\s?V\.?|SE|SARL|S\.?A\.?R\.?L\.?|SAS|SASU|EURL"
+    r"|S\.A\.S?\.?|SA|Ltd\.?|Limited|LLC|L\.L\.C\.|Inc\.?|Corp\.?|Corporation|PLC|LLP|Pty|Pvt\.?|PT\.?"
+    r"|P\.T\.|CV\.?|C\.V\.|UD\.?|Tbk\.?|Persero|Perum|S\.?L\.?U?\.?|S\.?r\.?l\.?|B\.?V\.?|N\.?V\.?|Co\.|Company"
+    r"|Oy|AB|A/S|ApS|Sdn\.?|Bhd\.?|Pte\.?|Firma|Koperasi|Yayasan|Toko|gGmbH|Stiftung|Verlag|Versicherung\w*)"
+    r"(?!\w)"
+)
+
+
+def fold(text: str) -> str:
+    """Text as labels are compared."""
+    return _KEPT.sub("", folded(text).replace("ß", "ss"))
+
+
+def heading(text: str) -> str:
+    """The kind of a table column with this heading; the empty string where it is none."""
+    key = fold(re.sub(r"\((?:eur|usd|idr|rp|gbp|€|\$)[^)]*\)|[€$£]|(?<!\w)(?:Rp|IDR|EUR|USD)\.?(?!\w)", "", text, flags=re.IGNORECASE))
+    if key in HEADINGS:
+        return HEADINGS[key]
+    return _bilingual(text)
+
+
+def _bilingual(text: str) -> str:
+    """The kind that both halves of `Description / Uraian` share, or the one half that has one."""
+    parts = [part for part in re.split(r"[/(|,\n]|\s-\s", text) if fold(part)]
+    kinds = [HEADINGS.get(fold(part), "") for part in parts]
+    known = [kind for kind in kinds if kind]
+    return known[0] if known and (len(parts) > 1) else ""

@@ -1,0 +1,193 @@
+"""The lines of an invoice: rows under a heading, put together from what belongs to one amount."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Final
+
+from docmill.pipelines.invoice.columns import Placed, place
+from docmill.pipelines.invoice.headers import Header, headers_of
+from docmill.pipelines.invoice.layout import Figure, Row, Sheet
+from docmill.pipelines.invoice.roles import role
+
+STRAY: Final = 5.0  # of the height: how far from its amount a quantity or price may stand
+_ENDS: Final = frozenset({"net", "gross", "tax", "due", "paid", "base", "other_base", "withholding"})
+_EXTRAS: Final = frozenset({"charge", "discount", "rounding"})
+_NUMERIC: Final = ("quantity", "unit_price", "discount", "tax_rate", "amount")
+
+
+@dataclass(frozen=True, slots=True)
+class Raw:
+    """One line as it stands on the page: its numbers by kind, and the rows it takes."""
+
+    header: Header
+    row: Row
+    figures: dict[str, Figure]
+    rows: tuple[Row, ...] = ()
+    taken: tuple[Figure, ...] = ()
+    extra: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """All lines found, and every row that is part of a table's body or heading."""
+
+    lines: tuple[Raw, ...] = ()
+    rows: frozenset[int] = field(default_factory=frozenset[int])
+
+
+def lines_of(sheet: Sheet) -> Table:
+    """All lines under all headings; a table goes on over pages until the totals."""
+    headers = headers_of(sheet)
+    if not headers:
+        return Table()
+    best = max(headers, key=lambda header: (header.worth, -header.first))
+    used = [header for header in headers if _alike(header, best)]
+    lines: list[Raw] = []
+    rows: set[int] = set()
+    for at, header in enumerate(used):
+        end = used[at + 1].first if at + 1 < len(used) else len(sheet.rows)
+        body = [row for row in sheet.rows[header.last + 1 : end] if _below_head(row, header)]
+        found = _body(sheet, header, body)
+        lines += found
+        rows |= {index for header in used for index in range(header.first, header.last + 1)}
+        rows |= {row.index for line in found for row in (line.row, *line.rows)}
+    return Table(tuple(lines), frozenset(rows))
+
+
+def _alike(header: Header, best: Header) -> bool:
+    if header is best:
+        return True
+    shared = len(header.kinds & best.kinds)
+    return shared >= 2 and shared >= 0.6 * len(best.kinds)
+
+
+def _below_head(row: Row, header: Header) -> bool:
+    return row.index > header.last
+
+
+def _amount_kind(header: Header) -> str:
+    return next((kind for kind in ("amount", "gross", "unit_price") if header.has(kind)), "amount")
+
+
+def _body(sheet: Sheet, header: Header, rows: Sequence[Row]) -> list[Raw]:
+    placed = place(header, rows, sheet.mark)
+    kind = _amount_kind(header)
+    anchors: list[Raw] = []
+    ended = False
+    for row in placed:
+        amount = row.of(header, kind)
+        if amount is None:
+            ended = ended or _closes(row, header)
+            continue
+        raw = _raw(header, row, amount)
+        label = role(_words(row, header))[0]
+        full = "quantity" in raw.figures or "unit_price" in raw.figures
+        if label in _ENDS and not (full and _holds(raw)):
+            ended = True
+        elif not ended or (full and _holds(raw)):
+            anchors.append(_marked(raw, label, full))
+    return _filled(header, anchors, placed)
+
+
+def _closes(row: Placed, header: Header) -> bool:
+    """Whether a row without an amount in its column is a total all the same."""
+    if not row.numbers and not row.loose:
+        return False
+    return role(_words(row, header))[0] in {"net", "gross", "tax", "due"} and not row.of(header, "quantity")
+
+
+def _marked(raw: Raw, label: str, full: bool) -> Raw:
+    if label in _EXTRAS and not full:
+        return Raw(raw.header, raw.row, raw.figures, raw.rows, raw.taken, label)
+    return raw
+
+
+def _raw(header: Header, row: Placed, amount: Figure) -> Raw:
+    figures = {kind: found for kind in _NUMERIC if (found := row.of(header, kind))}
+    figures["amount"] = amount
+    taken = tuple(row.numbers.values())
+    return Raw(header, row.row, figures, (), taken)
+
+
+def _words(row: Placed, header: Header) -> str:
+    """The words of a row without the numbers that stand in columns."""
+    return " ".join(
+        cell.text for cell in row.row.cells if any(char.isalpha() for char in cell.text)
+    )
+
+
+def _holds(raw: Raw) -> bool:
+    return any(True for _ in fits(raw.figures))
+
+
+Fit = tuple[Decimal, Decimal, Decimal, Decimal]
+
+
+def fits(found: dict[str, Figure]) -> Iterable[Fit]:
+    """Readings of quantity, price, discount and amount with which the line's arithmetic holds."""
+    if "quantity" not in found or "unit_price" not in found:
+        return
+    discount = found.get("discount")
+    for quantity in found["quantity"].number.readings:
+        for price in found["unit_price"].number.readings:
+            for amount in found["amount"].number.readings:
+                for off in _offs(discount, quantity * price):
+                    if abs(quantity * price - off - amount) <= _slack(quantity, price, amount):
+                        yield quantity, price, off, amount
+
+
+def _offs(discount: Figure | None, full: Decimal) -> list[Decimal]:
+    """What a discount may take off: nothing, a share, or an amount."""
+    offs = [Decimal(0)]
+    for value in discount.number.readings if discount else ():
+        share = abs(full * value / 100)
+        offs += [share] if discount and discount.number.percent else [share, abs(value), value * -1]
+    return offs
+
+
+def _slack(quantity: Decimal, price: Decimal, amount: Decimal) -> Decimal:
+    """What rounding explains: half a step of the price for each piece, and a cent."""
+    exponent = price.as_tuple().exponent
+    step = Decimal(1).scaleb(exponent if isinstance(exponent, int) else 0)
+    return max(Decimal("0.011"), min(abs(quantity) * step / 2, abs(amount) / 200))
+
+
+def _filled(header: Header, anchors: list[Raw], placed: Sequence[Placed]) -> list[Raw]:
+    """Lines with the numbers and rows that stand above or below their amount."""
+    if not anchors:
+        return []
+    known = {anchor.row.index for anchor in anchors}
+    extra: list[tuple[dict[str, Figure], list[Row], list[Figure]]] = [({}, [], []) for _ in anchors]
+    last = anchors[-1].row.index
+    for row in placed:
+        if row.row.index in known or row.row.index > last + 12:
+            continue
+        figures = {k: f for k in _NUMERIC[:4] if (f := row.of(header, k))}
+        for kind, figure in figures.items():
+            index = _nearest(anchors, extra, row.row, kind)
+            if index is not None:
+                extra[index][0][kind] = figure
+                extra[index][2].append(figure)
+    return [
+        Raw(a.header, a.row, {**more, **a.figures}, tuple(rows), (*a.taken, *taken), a.extra)
+        for a, (more, rows, taken) in zip(anchors, extra, strict=True)
+    ]
+
+
+def _nearest(
+    anchors: list[Raw],
+    extra: list[tuple[dict[str, Figure], list[Row], list[Figure]]],
+    row: Row,
+    kind: str,
+) -> int | None:
+    """The nearest line on the page that lacks this kind of number."""
+    near = [
+        (abs(anchor.row.y - row.y), index)
+        for index, anchor in enumerate(anchors)
+        if anchor.row.page == row.page
+        and kind not in anchor.figures
+        and kind not in extra[index][0]
+        and abs(anchor.row.y - row.y) <= STRAY * row.height
+    ]
+    return min(near)[1] if near else None

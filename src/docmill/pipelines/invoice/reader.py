@@ -1,0 +1,74 @@
+"""From a sheet to an invoice: candidates collected, then the set taken that fits best."""
+
+from dataclasses import replace
+from decimal import Decimal
+from typing import Final
+
+from docmill.pipelines.invoice import facts
+from docmill.pipelines.invoice.amounts import Amount, amounts_of
+from docmill.pipelines.invoice.items import Resolved, items_of, resolve
+from docmill.pipelines.invoice.labels import phrases_of
+from docmill.pipelines.invoice.layout import Sheet
+from docmill.pipelines.invoice.lines import Table, lines_of
+from docmill.pipelines.invoice.model import Invoice, Totals, Value, plain
+from docmill.pipelines.invoice.parties import parties
+from docmill.pipelines.invoice.totals import Chosen, Pick, choose
+from docmill.reading import dates, numbers
+
+ZERO: Final = Decimal(0)
+
+
+def read(sheet: Sheet) -> Invoice:
+    """The invoice on these pages."""
+    texts = [row.text for row in sheet.rows]
+    first = dates.month_first(texts)
+    sheet = replace(sheet, mark=numbers.mark_of(texts), month_first=bool(first))
+    phrases = phrases_of(sheet)
+    table = lines_of(sheet)
+    lines = [resolve(raw) for raw in table.lines if not raw.extra]
+    amounts = amounts_of(sheet, table.rows)
+    total = sum((line.amount for line in lines), ZERO) if lines else None
+    chosen = choose(amounts, total)
+    number = facts.number(sheet, phrases)
+    issued = facts.issue_date(sheet, phrases, number)
+    seller, buyer = parties(sheet, phrases)
+    totals = _totals(chosen, amounts)
+    boxes = [v.box for v in (totals.net, totals.tax, totals.gross) if v and v.box]
+    return Invoice(
+        invoice_number=number,
+        issue_date=issued,
+        due_date=facts.due_date(sheet, phrases, issued),
+        currency=facts.currency(sheet, phrases, boxes),
+        seller=seller,
+        buyer=buyer,
+        totals=totals,
+        lines=items_of(sheet, lines, 0.9 if chosen.lines_fit else 0.6),
+    )
+
+
+def _totals(chosen: Chosen, amounts: list[Amount]) -> Totals:
+    sure = 0.55 + 0.3 * chosen.adds_up + 0.1 * chosen.lines_fit
+    return Totals(
+        net=_value(chosen.net, sure),
+        tax=_value(chosen.tax, sure),
+        gross=_value(chosen.gross, sure),
+        withholding=_other(amounts, "withholding"),
+        paid=_other(amounts, "paid"),
+        due=_other(amounts, "due"),
+    )
+
+
+def _value(pick: Pick | None, confidence: float) -> Value | None:
+    if pick is None:
+        return None
+    figure = pick.amounts[0].figure
+    return Value(plain(pick.value), round(confidence, 2), figure.cell.page, figure.box, figure.text)
+
+
+def _other(amounts: list[Amount], role: str) -> Value | None:
+    found = [item for item in amounts if item.role == role]
+    if not found:
+        return None
+    best = max(found, key=lambda item: item.weight)
+    figure = best.figure
+    return Value(plain(abs(best.value)), 0.6, figure.cell.page, figure.box, figure.text)

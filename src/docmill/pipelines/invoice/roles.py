@@ -1,0 +1,125 @@
+"""What the label of an amount says the amount is: net, tax, gross, due, paid ..."""
+
+import re
+from functools import lru_cache
+from typing import Final
+
+from docmill.reading.dates import folded
+
+Role = str
+
+_TAX: Final = re.compile(
+    r"\b(?:vat|tax(?:es)?|mwst|ust|tva|taxes?|ppn(?:bm)?|gst|iva|[cis]gst|pajak|impuestos?|hst|pst"
+    r"|\w*steuer(?:betrag|n)?|mehrwertst)\b"
+)
+_EXCL: Final = re.compile(
+    r"\b(?:excl\w*|ex|before|pre|ohne|zzgl|zuz|zuzugl\w*|hors|sin|sebelum|belum|without|vor|plus|exkl|h\.?t)\b"
+)
+_INCL: Final = re.compile(
+    r"\b(?:incl\w*|inkl\w*|einschl\w*|ttc|t\.t\.c|termasuk|setelah|after|mit|enthalten\w*|with|con)\b"
+)
+_NET: Final = re.compile(
+    r"\b(?:net|netto\w*|sub ?-?total|zwischensumme|positionssumme|warenwert|sous[- ]total|h\.?t|base"
+    r"|gesamtnetto|positionen|summe positionen|\w*netto|jumlah harga jual|harga jual|nettosumme|neto)\b"
+)
+_SUB: Final = re.compile(r"\b(?:sub ?-?total|zwischensumme|sous[- ]total|positionssumme|warenwert)\b")
+_GROSS: Final = re.compile(
+    r"\b(?:brutto\w*|gross|grand|ttc|end(?:betrag|summe)|invoice total|total invoice|rechnungs(?:betrag|summe)"
+    r"|gesamt(?:betrag|summe)|total tagihan|jumlah tagihan|gesamtbrutto|total amount|total bayar)\b"
+)
+_SUM: Final = re.compile(
+    r"\b(?:totaux|totale?s?|gesamt\w*|sum|jumlah|montant|amount|importe|tagihan|\w*summe|\w*betrag|jml)\b"
+)
+_KINDS: Final = (
+    ("other", re.compile(r"\b(?:terbilang|in words|page|seite|capital|kapital|weight|gewicht)\b")),
+    ("withholding", re.compile(r"\b(?:pph|withholding|wht|retenue|retencion|irpf|quellensteuer)\b")),
+    ("other_base", re.compile(r"nilai lain|other tax base")),
+    (
+        "base",
+        re.compile(
+            r"\b(?:dpp|taxable|tax base|dasar pengenaan|base imponible|base tva|base ht|steuerbasis\w*"
+            r"|basisbetrag|bemessungsgrundlage|steuerbasisbetrag)\b"
+        ),
+    ),
+    (
+        "paid",
+        re.compile(
+            r"\b(?:paid|received|anzahlung(?:en)?|acomptes?|deposit|uang muka|down ?payment|prepa\w+|bezahlt"
+            r"|deja paye|regle|pagado|anticipo|terbayar|dibayar|payments?|pembayaran|dp|vorauszahlung(?:en)?"
+            r"|gezahlt|abschlagszahlung(?:en)?|geleistete)\b"
+        ),
+    ),
+    (
+        "due",
+        re.compile(
+            r"\b(?:due|balance|zahlbetrag|a payer|outstanding|sisa|kurang bayar|zahlbar|offen\w*|owing|owed"
+            r"|saldo|solde|harus dibayar|to be paid|zu zahlen|a pagar|restbetrag|payable|to pay"
+            r"|zahlungsbetrag|forderung|noch|reste)\b"
+        ),
+    ),
+    (
+        "charge",
+        re.compile(
+            r"\b(?:versand\w*|shipping|freight|porto|ongkir|ongkos\w*|pengiriman|frais|fracht\w*|transport"
+            r"|delivery|zuschlage?n?|biaya|handling|charges?|meterai|materai|port)\b"
+        ),
+    ),
+    (
+        "discount",
+        re.compile(
+            r"\b(?:discount|rabatte?|diskon|remises?|potongan|nachlass|skonto|abschlage?n?|descuento|disc)\b"
+        ),
+    ),
+    ("rounding", re.compile(r"\b(?:rounding|rundung\w*|pembulatan|arrondi|redondeo)\b")),
+)
+
+
+@lru_cache(maxsize=4096)
+def role(label: str) -> tuple[Role, float]:
+    """The role of an amount with this label and how well the words say so; none is ("", 0)."""
+    text = re.sub(r"[^a-z0-9%.\- ]", " ", folded(label).replace("ß", "ss").replace("_", " "))
+    text = re.sub(r"\s+", " ", text)
+    for kind, pattern in _KINDS:
+        if pattern.search(text) and not _overruled(kind, text):
+            return kind, 0.9
+    return _sums(text)
+
+
+def _overruled(kind: str, text: str) -> bool:
+    """`Total incl. freight`, `VAT on shipping`, `Amount before deposit` are not what they name."""
+    if kind in {"charge", "discount"}:
+        taxed = bool(_TAX.search(text)) and not text.lstrip().startswith(("remise", "rabatt", "disc"))
+        return taxed or bool(_INCL.search(text)) or bool(re.search(r"\b(?:after|setelah|before)\b", text))
+    if kind == "due":
+        return "date" in text or "datum" in text
+    if kind == "paid":
+        return bool(re.search(r"\b(?:to be|harus|date|terms?|method|before|due)\b", text))
+    return False
+
+
+def _sums(text: str) -> tuple[Role, float]:
+    tax = _TAX.search(text)
+    if tax:
+        return _taxed(text, tax.start())
+    if _GROSS.search(text) and not re.search(r"\b(?:net|netto|ht)\b", text):
+        return "gross", 1.0
+    if _NET.search(text):
+        return "net", 0.8 if _SUB.search(text) else 1.0
+    if _SUM.search(text):
+        return "gross", 0.75
+    return "", 0.0
+
+
+def _taxed(text: str, at: int) -> tuple[Role, float]:
+    """Labels that name the tax: the tax itself, or a sum with or without it."""
+    excluded, included = _EXCL.search(text), _INCL.search(text)
+    net, total = _NET.search(text), _SUM.search(text) or _GROSS.search(text)
+    if included and total and total.start() < included.start():
+        return "gross", 1.0
+    if excluded and (net or total) and (net or total).start() <= excluded.start():  # type: ignore[union-attr]
+        return "net", 1.0
+    if net and net.start() < at and not total:
+        return "net", 0.8
+    if re.search(r"\b(?:brutto\w*|gross|ttc)\b", text):
+        return "gross", 0.8
+    return "tax", 1.0
