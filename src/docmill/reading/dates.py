@@ -138,5 +138,7 @@ def _month(word: str) -> str:
 
 def folded(text: str) -> str:
     """Lower case without accents."""
+    if text.isascii():
+        return text.lower()
     parts = unicodedata.normalize("NFKD", text.lower())
     return "".join(char for char in parts if not unicodedata.combining(char))

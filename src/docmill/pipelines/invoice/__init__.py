@@ -27,7 +27,7 @@ class InvoicePipeline:
         tools.progress(50, f"{len(pages)} pages read")
         data: dict[str, Any] = data_of(read(sheet_of(pages)))
         tools.progress(100, f"{len(data['lines'])} lines found")
-        return Output({"pipeline": self.name, "version": self.version, **data})
+        return Output({"pipeline": self.name, "version": self.version, "page_count": len(pages), **data})
 
 
 pipeline: Final = InvoicePipeline()

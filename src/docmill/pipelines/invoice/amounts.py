@@ -12,8 +12,9 @@ from docmill.pipelines.invoice.roles import role
 EARLIER: Final = 0.35  # what a number is worth behind which another one stands
 FROM_ABOVE: Final = 0.7
 ROWS_ABOVE: Final = 4
+PROSE: Final = 70
 _CONTEXT: Final = re.compile(
-    r"(?:\b(?:auf|on|aus|von|sur|of|dari|x|de|every|bis|from|over)|[x×*@])\s*$", re.IGNORECASE
+    r"(?:\b(?:auf|on|aus|von|sur|of|dari|x|de|every|bis|from|over)|(?<!\w)[x×*@])\s*$", re.IGNORECASE
 )
 _LETTERS: Final = re.compile(r"[^\W\d_]{2,}")
 
@@ -45,6 +46,7 @@ def _of_row(sheet: Sheet, row: Row) -> Iterator[Amount]:
         label = _label(row, figure)
         if _CONTEXT.search(label):
             continue
+        label = label if len(label) <= PROSE else ""
         follower = inside[at + 1] if at + 1 < len(inside) else None
         last = follower is None or _label_between(row, figure, follower)
         kind, weight = role(label) if label else ("", 0.0)

@@ -60,8 +60,21 @@ def blocks_of(sheet: Sheet) -> list[Block]:
         run = _run(cells, at)
         if len(run) > 1:
             taken |= {id(member) for member in run}
-            blocks.append(Block(tuple(run), cells[at - 1] if at else None))
+            blocks.append(Block(tuple(run), _over(cells[max(at - 12, 0) : at], cell)))
     return blocks
+
+
+def _over(before: list[Cell], cell: Cell) -> Cell | None:
+    """The nearest cell above that shares some width."""
+    for other in reversed(before):
+        apart = cell.box.middle - other.box.middle
+        if other.page == cell.page and 2 < apart < 3.5 * cell.box.height and _over_each_other(other, cell):
+            return other
+    return None
+
+
+def _over_each_other(cell: Cell, other: Cell) -> bool:
+    return cell.box.x0 < other.box.x1 and cell.box.x1 > other.box.x0
 
 
 def _run(cells: list[Cell], at: int) -> list[Cell]:

@@ -117,7 +117,7 @@ def issue_date(sheet: Sheet, phrases: list[Phrase], number: Value | None) -> Val
     for pattern, weight in ((lexicon.DATE, 1.0), (lexicon.DATE_PLAIN, 0.8)):
         for phrase in matching(phrases, pattern):
             before = lexicon.fold(phrase.cell.text[: phrase.start])
-            if lexicon.NOT_DATE.fullmatch(phrase.key) or (weight < 1 and not _plain(before)):
+            if weight < 1 and not _plain(before):
                 continue
             found += _dates(sheet, phrase, weight)
     for row in sheet.rows:
@@ -153,9 +153,11 @@ def _other_label(spot: Spot, upto: int) -> bool:
 
 def _loose_dates(sheet: Sheet, row: Row, number: Value | None) -> Iterator[Candidate]:
     """Dates without a label of their own; better high up, and better still beside the number."""
-    for cell in row.cells:
+    for column, cell in enumerate(row.cells):
         for found in dates.find(cell.text, month_first=sheet.month_first):
-            before = lexicon.fold(cell.text[: found.start])
+            own = cell.text[: found.start].strip()
+            left = row.cells[column - 1].text if column and not own else ""
+            before = lexicon.fold(own or left)
             height = cell.box.middle / sheet.height(cell.page) + (cell.page - 1)
             score = 0.4 - 0.3 * min(height, 1)
             if number and number.value in row.text and before.endswith(("vom", "du", "date", "den")):

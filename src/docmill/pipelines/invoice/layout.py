@@ -10,6 +10,7 @@ from docmill.reading.pages import Box, Page, Word, around
 SAME_ROW: Final = 0.4  # of the height: how far middles on one row may lie apart
 CELL_GAP: Final = 0.75
 WIDE_SPACE: Final = 0.45
+BULLETS: Final = frozenset("·•|●∙◦▪–—")
 BELOW: Final = 2.2  # of the height: how far under a label its value may start
 
 
@@ -135,7 +136,9 @@ def _cells(words: Sequence[Word], page: int) -> list[Cell]:
     for word in words:
         if set(word.text) <= {".", "_", "-", "="} and len(word.text) > 3:
             continue  # leaders and rules drawn with characters
-        if cells and word.box.x0 - cells[-1][-1].box.x1 < CELL_GAP * word.box.height:
+        bullet = word.text in BULLETS or (bool(cells) and cells[-1][-1].text in BULLETS)
+        reach = (3 if bullet else 1) * CELL_GAP * word.box.height
+        if cells and word.box.x0 - cells[-1][-1].box.x1 < reach:
             cells[-1].append(word)
         else:
             cells.append([word])
@@ -164,10 +167,11 @@ def figures(row: Row, mark: Mark) -> list[Figure]:
 def beneath(sheet: Sheet, row: Row, box: Box, reach: float = BELOW) -> list[tuple[Row, Cell]]:
     """Cells under a box on its page, nearest first, that share some of its width."""
     found: list[tuple[Row, Cell]] = []
-    for other in sheet.rows[row.index + 1 : row.index + 8]:
+    for other in sheet.rows[row.index + 1 : row.index + 16]:
         if other.page != row.page or other.y - box.middle > reach * box.height:
             break
         for cell in other.cells:
-            if cell.box.x0 < box.x1 and cell.box.x1 > box.x0 and cell.box.middle > box.y1 - 2:
+            lower = cell.box.middle > box.middle + 0.4 * box.height
+            if lower and cell.box.x0 < box.x1 and cell.box.x1 > box.x0:
                 found.append((other, cell))
     return found

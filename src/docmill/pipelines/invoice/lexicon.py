@@ -5,10 +5,14 @@ Words are compared folded: lower case, no accents, no spaces or signs, so that `
 """
 
 import re
+from functools import lru_cache
 from typing import Final
 
 from docmill.reading.dates import folded
 
+_CURRENCY: Final = re.compile(
+    r"\((?:eur|usd|idr|rp|gbp|€|\$)[^)]*\)|[€$£]|(?<!\w)(?:Rp|IDR|EUR|USD)\.?(?!\w)", re.IGNORECASE
+)
 _KEPT: Final = re.compile(r"[^a-z0-9#%]")
 _PAPER: Final = (
     r"(?:tax|sales|commercial|vat|proforma)?(?:invoice|inv|\w*rechnung|faktura|faktur|facture|factura"
@@ -147,14 +151,16 @@ COMPANY: Final = re.compile(
 )
 
 
+@lru_cache(maxsize=8192)
 def fold(text: str) -> str:
     """Text as labels are compared."""
     return _KEPT.sub("", folded(text).replace("ß", "ss"))
 
 
+@lru_cache(maxsize=8192)
 def heading(text: str) -> str:
     """The kind of a table column with this heading; the empty string where it is none."""
-    key = fold(re.sub(r"\((?:eur|usd|idr|rp|gbp|€|\$)[^)]*\)|[€$£]|(?<!\w)(?:Rp|IDR|EUR|USD)\.?(?!\w)", "", text, flags=re.IGNORECASE))
+    key = fold(_CURRENCY.sub("", text))
     if key in HEADINGS:
         return HEADINGS[key]
     return _bilingual(text)

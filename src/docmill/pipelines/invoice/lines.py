@@ -1,7 +1,7 @@
 """The lines of an invoice: rows under a heading, put together from what belongs to one amount."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Final
 
@@ -23,7 +23,6 @@ class Raw:
     header: Header
     row: Row
     figures: dict[str, Figure]
-    rows: tuple[Row, ...] = ()
     taken: tuple[Figure, ...] = ()
     extra: str = ""
 
@@ -47,11 +46,10 @@ def lines_of(sheet: Sheet) -> Table:
     rows: set[int] = set()
     for at, header in enumerate(used):
         end = used[at + 1].first if at + 1 < len(used) else len(sheet.rows)
-        body = [row for row in sheet.rows[header.last + 1 : end] if _below_head(row, header)]
-        found = _body(sheet, header, body)
+        found = _body(sheet, header, sheet.rows[header.last + 1 : end])
         lines += found
-        rows |= {index for header in used for index in range(header.first, header.last + 1)}
-        rows |= {row.index for line in found for row in (line.row, *line.rows)}
+        last = found[-1].row.index if found else header.last
+        rows |= set(range(header.first, last + 1))
     return Table(tuple(lines), frozenset(rows))
 
 
@@ -60,10 +58,6 @@ def _alike(header: Header, best: Header) -> bool:
         return True
     shared = len(header.kinds & best.kinds)
     return shared >= 2 and shared >= 0.6 * len(best.kinds)
-
-
-def _below_head(row: Row, header: Header) -> bool:
-    return row.index > header.last
 
 
 def _amount_kind(header: Header) -> str:
@@ -93,21 +87,22 @@ def _body(sheet: Sheet, header: Header, rows: Sequence[Row]) -> list[Raw]:
 def _closes(row: Placed, header: Header) -> bool:
     """Whether a row without an amount in its column is a total all the same."""
     if not row.numbers and not row.loose:
+        return sum(role(cell.text)[0] in _ENDS for cell in row.row.cells) > 1
+    if row.of(header, "quantity") or row.of(header, "unit_price"):
         return False
-    return role(_words(row, header))[0] in {"net", "gross", "tax", "due"} and not row.of(header, "quantity")
+    return role(_words(row, header))[0] in {"net", "gross", "tax", "due"}
 
 
 def _marked(raw: Raw, label: str, full: bool) -> Raw:
     if label in _EXTRAS and not full:
-        return Raw(raw.header, raw.row, raw.figures, raw.rows, raw.taken, label)
+        return replace(raw, extra=label)
     return raw
 
 
 def _raw(header: Header, row: Placed, amount: Figure) -> Raw:
     figures = {kind: found for kind in _NUMERIC if (found := row.of(header, kind))}
     figures["amount"] = amount
-    taken = tuple(row.numbers.values())
-    return Raw(header, row.row, figures, (), taken)
+    return Raw(header, row.row, figures, tuple(row.numbers.values()))
 
 
 def _words(row: Placed, header: Header) -> str:
@@ -154,40 +149,39 @@ def _slack(quantity: Decimal, price: Decimal, amount: Decimal) -> Decimal:
 
 
 def _filled(header: Header, anchors: list[Raw], placed: Sequence[Placed]) -> list[Raw]:
-    """Lines with the numbers and rows that stand above or below their amount."""
+    """Lines with the numbers that stand above or below their amount."""
     if not anchors:
         return []
     known = {anchor.row.index for anchor in anchors}
-    extra: list[tuple[dict[str, Figure], list[Row], list[Figure]]] = [({}, [], []) for _ in anchors]
-    last = anchors[-1].row.index
+    strays: dict[int, list[tuple[str, Figure]]] = {}
     for row in placed:
-        if row.row.index in known or row.row.index > last + 12:
+        if row.row.index in known or row.row.index > anchors[-1].row.index + 12:
             continue
-        figures = {k: f for k in _NUMERIC[:4] if (f := row.of(header, k))}
-        for kind, figure in figures.items():
-            index = _nearest(anchors, extra, row.row, kind)
-            if index is not None:
-                extra[index][0][kind] = figure
-                extra[index][2].append(figure)
-    return [
-        Raw(a.header, a.row, {**more, **a.figures}, tuple(rows), (*a.taken, *taken), a.extra)
-        for a, (more, rows, taken) in zip(anchors, extra, strict=True)
-    ]
+        for kind in _NUMERIC[:4]:
+            figure, index = row.of(header, kind), _nearest(anchors, row.row)
+            if figure and index is not None:
+                strays.setdefault(index, []).append((kind, figure))
+    return [_with(anchor, strays.get(index, [])) for index, anchor in enumerate(anchors)]
 
 
-def _nearest(
-    anchors: list[Raw],
-    extra: list[tuple[dict[str, Figure], list[Row], list[Figure]]],
-    row: Row,
-    kind: str,
-) -> int | None:
-    """The nearest line on the page that lacks this kind of number."""
+def _nearest(anchors: list[Raw], row: Row) -> int | None:
+    """The line on the page that a row of other numbers belongs to."""
     near = [
         (abs(anchor.row.y - row.y), index)
         for index, anchor in enumerate(anchors)
-        if anchor.row.page == row.page
-        and kind not in anchor.figures
-        and kind not in extra[index][0]
-        and abs(anchor.row.y - row.y) <= STRAY * row.height
+        if anchor.row.page == row.page and abs(anchor.row.y - row.y) <= STRAY * row.height
     ]
     return min(near)[1] if near else None
+
+
+def _with(raw: Raw, strays: list[tuple[str, Figure]]) -> Raw:
+    """A line with stray numbers where it lacks some, or where only with them it adds up."""
+    own = {**dict(reversed(strays)), **raw.figures}
+    filled = replace(raw, figures=own, taken=(*raw.taken, *own.values()))
+    if _holds(filled) or not strays:
+        return filled
+    for kind, figure in strays:
+        other = replace(raw, figures={**own, kind: figure})
+        if _holds(other):
+            return replace(other, taken=(*raw.taken, *other.figures.values()))
+    return filled

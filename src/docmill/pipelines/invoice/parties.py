@@ -2,116 +2,139 @@
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Final
 
 from docmill.pipelines.invoice import lexicon
 from docmill.pipelines.invoice.blocks import Block, blocks_of
-from docmill.pipelines.invoice.facts import Candidate, best
+from docmill.pipelines.invoice.facts import AGAIN, Candidate, best
+from docmill.pipelines.invoice.identities import address_of, tax_ids
 from docmill.pipelines.invoice.labels import Phrase, Where, matching, spots
-from docmill.pipelines.invoice.layout import Cell, Row, Sheet, beneath
+from docmill.pipelines.invoice.layout import Cell, Row, Sheet
 from docmill.pipelines.invoice.model import Party, Value
-from docmill.reading.pages import Box
+from docmill.pipelines.invoice.names import (
+    Name,
+    domains,
+    is_name,
+    known_by,
+    lines_below,
+    named,
+    parts_of,
+)
 
-_SENDER: Final = re.compile(r"\s*(?:[·•|●∙◦▪–—]|\s-\s|,\s)\s*")
+COMPANY: Final = 0.2
 _POSTCODE: Final = re.compile(r"(?<!\d)(?:[A-Z]{1,2}-)?\d{4,6}(?!\d)")
 _CONTACT: Final = re.compile(
-    r"(?:tel|fon|phone|telp|fax|e-?mail|www|http|@|iban|bic|swift|ust|vat|npwp|tva|siret|gstin|hrb|bank)",
-    re.IGNORECASE,
+    r"\b(?:tel|fon|phone|telefon|fax|e?-?mail|www|https?|iban|bic|ust|vat|npwp|siret|hrb)\b|@", re.IGNORECASE
 )
-_NAME_LABEL: Final = re.compile(r"^(?:name|nama|nom|nombre|company|firma|perusahaan)\s*:?\s*$", re.IGNORECASE)
-_LABELLED: Final = re.compile(r"^[^:]{2,30}\s?:\s")
-_NOT_NAME: Final = re.compile(
-    r"^(?:page|seite|hal|date|datum|tanggal|invoice|rechnung|facture|faktur|tax invoice|original|copy|no\b|nr\b"
-    r"|attn|up\b|u\.p|address|alamat|anschrift|adresse|tel|phone|fax|email|e-mail|npwp|vat|total|number|nummer"
-    r"|details?|summary|receipt|payment|bill|ship|deliver|kepada|yth|dear|sehr|to\b|from\b|gln|siren|siret|logo"
-    r"|stylesheet|beispiel|kunden-?nr|kundennummer|customer|globale|purchase|order|po\b|ref|your|our|ihre|unsere"
-    r"|terms|currency|wahrung|währung|id\b|duns|contact|kontakt|account|bank|iban|swift|subject|betreff|status"
-    r"|powered|www|http|invoice to|salesperson|document|dokumen|periode?|due|jatuh|termin|website|tax|code)",
-    re.IGNORECASE,
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Name:
-    """A name that may be a party's, and where it stands."""
-
-    text: str
-    cell: Cell
-    start: int
-    score: float
+_NAME_LABEL: Final = re.compile(r"(?:name|nama|nom|nombre|company|firma|perusahaan|namaperusahaan)")
+_OTHER_LABEL: Final = re.compile(r"[^:]{2,30}\s?:(?:\s|$)")
 
 
 def parties(sheet: Sheet, phrases: list[Phrase]) -> tuple[Party, Party]:
     """Seller and buyer."""
     blocks = blocks_of(sheet)
     senders = list(_senders(sheet))
+    sold_by = [*_labelled(sheet, phrases, lexicon.SELLER, 1.0)]
     buyers = [*_labelled(sheet, phrases, lexicon.BUYER, 1.0), *_under_sender(sheet, senders)]
-    buyers += _loose_buyers(sheet, blocks, senders)
-    buyer = best(_candidates(buyers), 0.15)
-    avoid = lexicon.fold(buyer.value) if buyer else ""
-    sellers = [name for name in _sellers(sheet, phrases, blocks, senders) if lexicon.fold(name.text) != avoid]
-    seller = best(_candidates(sellers), 0.1)
-    if seller and buyer and lexicon.fold(seller.value) == lexicon.fold(buyer.value):
-        buyer = None
-    return Party(name=seller), Party(name=buyer)
+    sure = {lexicon.fold(name.text) for name in sold_by if name.score > 0.8}
+    buyers += _addressed(sheet, blocks)
+    sellers = [*sold_by, *_sellers(sheet, phrases, blocks, senders)]
+    seller, buyer = _pair(_supported(sheet, sellers), [n for n in buyers if lexicon.fold(n.text) not in sure])
+    ids = tax_ids(sheet, phrases, seller, buyer)
+    return (
+        Party(seller, ids[0], address_of(sheet, seller)),
+        Party(buyer, ids[1], address_of(sheet, buyer)),
+    )
+
+
+def _pair(sellers: list[Name], buyers: list[Name]) -> tuple[Value | None, Value | None]:
+    """The two different names that are best supported together."""
+    tops = sorted(_scores(sellers).items(), key=lambda pair: -pair[1])[:6]
+    others = [*sorted(_scores(buyers).items(), key=lambda pair: -pair[1])[:6], ("", 0.3)]
+    pairs = [
+        (worth + other, own, theirs)
+        for own, worth in tops
+        for theirs, other in others
+        if own != theirs
+    ]
+    if not pairs:
+        return None, best(_candidates(buyers), 0.15)
+    _, own, theirs = max(pairs)
+    seller = best(_candidates(name for name in sellers if lexicon.fold(name.text) != theirs), 0.1)
+    buyer = best(_candidates(name for name in buyers if lexicon.fold(name.text) != own), 0.15)
+    return seller, buyer
+
+
+def _scores(names: Iterable[Name]) -> dict[str, float]:
+    found: dict[str, list[float]] = {}
+    for name in names:
+        found.setdefault(lexicon.fold(name.text), []).append(name.score)
+    return {key: max(worth) + AGAIN * min(len(worth) - 1, 3) for key, worth in found.items()}
+
+
+def _supported(sheet: Sheet, names: list[Name]) -> list[Name]:
+    """Names, better where other cells carry them too."""
+    texts = [lexicon.fold(cell.text) for _, _, cell in sheet.cells]
+    keys = {lexicon.fold(name.text) for name in names}
+    counts = {key: sum(key in text and key != text for text in texts) for key in keys if len(key) > 4}
+    return [
+        replace(name, score=name.score + 0.07 * min(counts.get(lexicon.fold(name.text), 0), 3))
+        for name in names
+    ]
 
 
 def _candidates(names: Iterable[Name]) -> Iterator[Candidate]:
     for name in names:
         end = name.start + len(name.text)
         box = name.cell.place(name.start, end)
-        yield Candidate(" ".join(name.text.split()), name.score, name.cell.page, box, name.text)
+        text = " ".join(name.text.split())
+        yield Candidate(text, name.score, name.cell.page, box, name.text)
 
 
 def _labelled(
     sheet: Sheet, phrases: list[Phrase], pattern: re.Pattern[str], weight: float
 ) -> Iterator[Name]:
     for phrase in matching(phrases, pattern):
-        if not phrase.first or len(phrase.key) < 2:
-            continue
         short = len(phrase.key) < 5
-        if not phrase.closed and (short or phrase.cell.text[phrase.end - 1] != ":"):
+        colon = phrase.cell.text[phrase.end - 1] == ":"
+        if not phrase.first or (short and not phrase.closed) or not (colon or phrase.closed):
             continue
         worth = weight - 0.05 * (phrase.cell.page - 1) - (0.25 if short else 0.0)
-        yield from _named(sheet, phrase, worth)
+        yield from _behind(sheet, phrase, worth)
 
 
-def _named(sheet: Sheet, phrase: Phrase, worth: float) -> Iterator[Name]:
-    """The name behind, beside or below a label; of two lines below, rather the company."""
-    tries = 0
+def _behind(sheet: Sheet, phrase: Phrase, worth: float) -> Iterator[Name]:
+    """The name behind or beside a label, else in the lines below it; rather a company's name."""
     for spot in spots(sheet, phrase):
-        text = spot.text.strip()
-        if spot.where is Where.BESIDE and (spot.cell.box.x0 - phrase.box.x1 > 220):
-            continue
-        label = _LABELLED.match(text + " ")
-        if label and not _NAME_LABEL.match(text[: label.end()].strip(" :")):
-            continue
-        if _is_name(text):
-            score = worth - 0.12 * tries - (0.1 if spot.where is Where.BESIDE else 0)
-            score += 0.25 if tries and lexicon.COMPANY.search(text) else 0.0
-            yield _name(spot.cell, spot.start, score)
-            tries += 1
-        if tries == 2:
+        near = spot.cell.box.x0 - phrase.box.x1 < 150
+        if spot.where > Where.BESIDE or (spot.where is Where.BESIDE and not near):
+            break
+        if is_name(spot.text) and not _OTHER_LABEL.match(spot.text):
+            colon = phrase.cell.text[phrase.end - 1] == ":"
+            away = 0.2 if spot.where is Where.BESIDE and not colon else 0.0
+            yield named(spot.cell, spot.start, worth - away)
+            if not away:
+                return
+    yield from _below(sheet, phrase, worth)
+
+
+def _below(sheet: Sheet, phrase: Phrase, worth: float) -> Iterator[Name]:
+    tries = 0
+    for row, column, cell in lines_below(sheet, phrase.row, phrase.box):
+        key = lexicon.fold(cell.text)
+        if lexicon.SHIP.fullmatch(key) or lexicon.BUYER.fullmatch(key) or tries == 2:
             return
-
-
-def _name(cell: Cell, start: int, score: float) -> Name:
-    text = cell.text[start:]
-    label = re.match(r"(?:name|nama|nom|company|kepada|yth\.?|to)\s*:\s*", text, re.IGNORECASE)
-    begin = start + (label.end() if label else 0)
-    parts = _SENDER.split(cell.text[begin:])
-    made = parts[0].rstrip(" ,;:") if _POSTCODE.search(cell.text[begin:]) else cell.text[begin:]
-    return Name(made.strip(), cell, begin, score)
-
-
-def _is_name(text: str) -> bool:
-    letters = sum(char.isalpha() for char in text)
-    if letters < 3 or letters * 2 < len(text.replace(" ", "")) or len(text) > 80:
-        return False
-    if _NOT_NAME.match(text) or "@" in text or text.endswith((".", ":")) and not lexicon.COMPANY.search(text):
-        return False
-    return not re.match(r"\d", text) and len(text.split()) <= 10
+        beside = row.cells[column + 1] if column + 1 < len(row.cells) else None
+        if _NAME_LABEL.fullmatch(key) and beside:
+            yield named(beside, 0, worth)
+            return
+        if _OTHER_LABEL.match(cell.text) and not cell.text.lower().startswith(("name", "nama")):
+            continue
+        if is_name(cell.text):
+            company = 0.3 if tries and lexicon.COMPANY.search(cell.text) else 0.0
+            yield named(cell, 0, worth - 0.2 * tries + company)
+            tries += 1
 
 
 def _senders(sheet: Sheet) -> Iterator[tuple[Row, Cell]]:
@@ -120,70 +143,72 @@ def _senders(sheet: Sheet) -> Iterator[tuple[Row, Cell]]:
         if row.page > 1 or row.y > 0.45 * sheet.height(row.page):
             return
         for cell in row.cells:
-            parts = _SENDER.split(cell.text)
+            parts = parts_of(cell.text)
             enough = 3 <= len(parts) <= 6 and _POSTCODE.search(cell.text) and len(cell.text) < 140
-            if enough and not _CONTACT.search(cell.text) and _is_name(parts[0]):
+            if enough and not _CONTACT.search(cell.text) and is_name(parts[0]):
                 yield row, cell
 
 
 def _under_sender(sheet: Sheet, senders: list[tuple[Row, Cell]]) -> Iterator[Name]:
     """The first line of the address under a sender's line is the buyer."""
     for row, cell in senders:
-        for _, below in beneath(sheet, row, cell.box, 7.0):
-            if abs(below.box.x0 - cell.box.x0) < 40 and _is_name(below.text):
-                yield Name(below.text, below, 0, 0.8)
+        for _, _, below in lines_below(sheet, row, cell.box):
+            if _CONTACT.search(below.text):
+                break
+            if abs(below.box.x0 - cell.box.x0) < 40 and is_name(below.text):
+                yield Name(below.text, below, 0, 0.85)
                 break
 
 
-def _loose_buyers(
-    sheet: Sheet, blocks: list[Block], senders: list[tuple[Row, Cell]]
-) -> Iterator[Name]:
+def _addressed(sheet: Sheet, blocks: list[Block]) -> Iterator[Name]:
     """Address blocks in the upper half that look like nobody's own letterhead."""
     for block in blocks:
-        first = block.cells[0]
-        if first.page > 1 or first.box.y0 > 0.5 * sheet.height(1) or not _is_name(first.text):
+        first = next((cell for cell in block.cells[:3] if is_name(cell.text)), None)
+        if not first or first.page > 1 or first.box.y0 > 0.5 * sheet.height(1):
             continue
-        if block.address and not block.contact:
-            worth = 0.35 + 0.15 * (first.box.y0 / sheet.height(1))
-            worth -= 0.3 if block.ship else 0.0
-            yield Name(first.text, first, 0, worth)
+        if block.address and not block.ship:
+            worth = 0.4 + 0.2 * (first.box.y0 / sheet.height(1)) - 0.25 * block.contact
+            yield named(first, 0, worth)
 
 
 def _sellers(
     sheet: Sheet, phrases: list[Phrase], blocks: list[Block], senders: list[tuple[Row, Cell]]
 ) -> Iterator[Name]:
-    yield from _labelled(sheet, phrases, lexicon.SELLER, 1.0)
+    known = domains(sheet)
     for _, cell in senders:
-        yield Name(_SENDER.split(cell.text)[0].strip(), cell, 0, 0.85)
-    for name in _labelled(sheet, phrases, lexicon.HOLDER, 0.45):
-        yield name
+        yield named(cell, 0, 0.85)
+    for name in _labelled(sheet, phrases, lexicon.HOLDER, 0.5):
+        yield _better(name, known)
     for block in blocks:
-        yield from _own_block(sheet, block)
+        yield from (_better(name, known) for name in _letterhead(sheet, block))
     for row in sheet.rows:
-        yield from _companies(sheet, row)
+        yield from (_better(name, known) for name in _companies(sheet, row))
 
 
-def _own_block(sheet: Sheet, block: Block) -> Iterator[Name]:
+def _better(name: Name, known: dict[str, float]) -> Name:
+    more = COMPANY if lexicon.COMPANY.search(name.text) else 0.0
+    more += max((worth for domain, worth in known.items() if known_by(name.text, domain)), default=0.0)
+    return Name(name.text, name.cell, name.start, min(name.score + more, 1.1))
+
+
+def _letterhead(sheet: Sheet, block: Block) -> Iterator[Name]:
     """A block with telephone, bank or tax number of its own is a letterhead or a footer."""
-    first = block.cells[0]
-    if not _is_name(first.text) or block.ship:
+    names = [cell for cell in block.cells[:3] if is_name(cell.text)]
+    if not names or block.ship or not (block.address or block.contact):
         return
-    height = first.box.y0 / sheet.height(first.page)
-    worth = 0.3 + (0.25 if block.contact else 0.0) + (0.15 if height < 0.25 else 0.0)
-    worth += 0.1 if lexicon.COMPANY.search(first.text) else 0.0
-    yield _name(first, 0, worth - 0.1 * (first.page > 1))
+    height = names[0].box.y0 / sheet.height(names[0].page)
+    worth = 0.15 + 0.25 * block.contact + (0.15 if block.address and block.contact else 0.05)
+    worth += 0.15 if height < 0.15 else 0.05 if height > 0.85 else 0.0
+    for order, cell in enumerate(names[:2]):
+        less = 0.1 if lexicon.COMPANY.search(cell.text) else 0.3
+        yield named(cell, 0, worth - 0.1 * (cell.page > 1) - less * order)
 
 
 def _companies(sheet: Sheet, row: Row) -> Iterator[Name]:
-    """Company names anywhere, most of all at the top and the foot of a page."""
+    """Names anywhere, most of all at the top and the foot of a page."""
+    height = row.y / sheet.height(row.page)
+    edge = 0.25 if height < 0.12 else 0.15 if height > 0.88 else 0.0
     for cell in row.cells:
-        part = _SENDER.split(cell.text)[0].strip()
-        if not lexicon.COMPANY.search(part) or not _is_name(part):
-            continue
-        height = row.y / sheet.height(row.page)
-        edge = 0.2 if height < 0.15 or height > 0.85 else 0.0
-        yield Name(part, cell, 0, 0.25 + edge)
-
-
-def box_of(value: Value | None) -> Box | None:
-    return value.box if value else None
+        part = parts_of(cell.text)[0]
+        if is_name(part) and (edge or lexicon.COMPANY.search(part)) and len(part.split()) <= 7:
+            yield named(cell, 0, 0.05 + edge - 0.05 * (row.page > 1))

@@ -48,8 +48,9 @@ def read(sheet: Sheet) -> Invoice:
 
 def _totals(chosen: Chosen, amounts: list[Amount]) -> Totals:
     sure = 0.55 + 0.3 * chosen.adds_up + 0.1 * chosen.lines_fit
+    alone = chosen.lines_fit and chosen.tax is None
     return Totals(
-        net=_value(chosen.net, sure),
+        net=_value(chosen.net or (chosen.gross if alone else None), sure),
         tax=_value(chosen.tax, sure),
         gross=_value(chosen.gross, sure),
         withholding=_other(amounts, "withholding"),

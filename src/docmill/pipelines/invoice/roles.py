@@ -20,7 +20,7 @@ _INCL: Final = re.compile(
 )
 _NET: Final = re.compile(
     r"\b(?:net|netto\w*|sub ?-?total|zwischensumme|positionssumme|warenwert|sous[- ]total|h\.?t|base"
-    r"|gesamtnetto|positionen|summe positionen|\w*netto|jumlah harga jual|harga jual|nettosumme|neto)\b"
+    r"|gesamtnetto|summe positionen|\w*netto|jumlah harga jual|harga jual|nettosumme|neto)\b"
 )
 _SUB: Final = re.compile(r"\b(?:sub ?-?total|zwischensumme|sous[- ]total|positionssumme|warenwert)\b")
 _GROSS: Final = re.compile(
