@@ -101,7 +101,8 @@ def style(rng: Random) -> Style:
     cents = 0 if whole and rng.random() < 0.6 else 2
     sign = {"IDR": ["Rp {}", "Rp{}", "Rp. {}", "IDR {}", "{} IDR"]}.get(sale.currency)
     sign = sign or [sale.currency + " {}", "{} " + sale.currency]
-    paper = Paper(rng.choice(list(FONTS)), rng.choice([7.5, 8, 9, 10]))
+    font = rng.choice(list(FONTS))
+    paper = Paper(font, rng.choice([6, 6.5, 7] if font == "Courier" else [7.5, 8, 9, 10]))
     return Style(rng, paper, sale, lang, point, cents, rng.choice(sign))
 
 

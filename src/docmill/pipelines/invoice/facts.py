@@ -73,7 +73,7 @@ def _numbers(sheet: Sheet, phrase: Phrase, weight: float) -> Iterator[Candidate]
         start = spot.start + (skip.end() if skip else 0)
         made = _id(spot.cell.text[start:])
         if made:
-            score = weight - _PLACES[spot.where] * (1 if strong else 3) - _oddness(made)
+            score = weight - _PLACES[spot.where] * (1 if strong else 1.5) - _oddness(made)
             score -= 0.05 * (phrase.cell.page - 1)
             yield _candidate(made, score, spot.cell, start, start + len(made))
             return
@@ -87,6 +87,8 @@ def _id(text: str) -> str:
     if not match:
         return ""
     made = match[0].rstrip(".-/&+#")
+    if re.match(r"[^\s,;]", text[match.end() :]):
+        return ""
     joined = re.match(r"[A-Z]{1,4} \d[\w/.-]*", text)
     if not any(char.isdigit() for char in made):
         made = joined[0].rstrip(".-/") if joined else ""
@@ -212,11 +214,20 @@ def currency(sheet: Sheet, phrases: list[Phrase], totals: Sequence[Box]) -> Valu
     for code, item in seen.items():
         score = 0.9 * counts[code] / total
         found.append(Candidate(code, score, item.page, item.box, item.text))
-    return best(found)
+    return best(found) or _implied(sheet)
+
+
+def _implied(sheet: Sheet) -> Value | None:
+    """The currency of a country whose taxes the page names, where no amount says one."""
+    for row in sheet.rows:
+        match = re.search(r"\b(?:NPWP|PPN|DPP|PPh)\b", row.text)
+        if match:
+            return Value("IDR", 0.7, row.page, row.cells[0].box, match[0])
+    return None
 
 
 _CODE: Final = re.compile(
-    r"(?<![A-Za-z])(?:US\$|HK\$|[ACSR]\$|[$€£¥₹]|Rp(?=[\s.\d)]|$)|Rs(?=[\s.\d])|[Ee]uros?|EURO|Rupiah|"
+    r"(?<![A-Za-z])(?:US\$|HK\$|[ACSR]\$|[$€£¥₹]|Rp(?=[\s.\d)]|$)|Rs(?=[\s.\d])|[Ee]uros?|EURO|[Rr]upiah|RUPIAH|"
     + "|".join(sorted(numbers.CODES))
     + r")(?![A-Za-z])"
 )

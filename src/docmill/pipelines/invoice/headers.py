@@ -1,7 +1,8 @@
 """The heading of a table of lines: which rows it takes, and which columns it names."""
 
+import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from docmill.pipelines.invoice.layout import Cell, Row, Sheet, cell_of
@@ -11,6 +12,7 @@ from docmill.reading.pages import Word, around
 
 WORTH: Final = {"quantity": 2.0, "unit_price": 2.0, "amount": 2.0, "gross": 1.0, "description": 1.5}
 LEAST: Final = 3.4
+_TWO: Final = re.compile(r"(.*[a-z.])([A-Z].*)")
 MAX_WORDS: Final = 5
 ROWS_AROUND: Final = 4
 LEADING: Final = 1.5  # of the height: how far the rows of one heading lie apart
@@ -99,6 +101,7 @@ def _parts(cell: Cell) -> Iterator[tuple[Column, Cell]]:
     if kind:
         yield Column(kind, cell.box.x0, cell.box.x1, cell.text), cell
         return
+    cell = cell_of([part for word in cell.words for part in _halves(word)], cell.page)
     words, at, unknown = cell.words, 0, list[Word]()
     while at < len(words):
         size, kind = _longest(cell, at)
@@ -112,6 +115,15 @@ def _parts(cell: Cell) -> Iterator[tuple[Column, Cell]]:
         yield Column(kind, part.box.x0, part.box.x1, part.text), part
         at += size
     yield from _unknown(unknown, cell.page)
+
+
+def _halves(word: Word) -> list[Word]:
+    """Two headings without a space between them (`PriceDiscount`) as two words."""
+    match = _TWO.fullmatch(word.text)
+    if not match or heading(word.text) or not (heading(match[1]) and heading(match[2])):
+        return [word]
+    x = word.box.x0 + word.box.width * len(match[1]) / len(word.text)
+    return [Word(match[1], replace(word.box, x1=x)), Word(match[2], replace(word.box, x0=x))]
 
 
 def _longest(cell: Cell, at: int) -> tuple[int, str]:

@@ -15,6 +15,7 @@ MAX_STARTS: Final = 8
 _TOKEN: Final = re.compile(r"[^\s:/]+:?|:|/")
 _NUMBERING: Final = re.compile(r"\(?\d{1,2}[).]\s*(?=[^\W\d])")
 _LEAD: Final = re.compile(r"^[\s:=.#>–-]+")
+_INSIDE_ID: Final = re.compile(r"[/.-]+\w*\d")
 _LETTER: Final = re.compile(r"[^\W\d_]")
 
 
@@ -79,6 +80,8 @@ def _phrases(row: Row, column: int, cell: Cell) -> Iterator[Phrase]:
         keys: list[tuple[int, str]] = []
         key = ""
         for _, end in tokens[at : at + MAX_WORDS]:
+            if _INSIDE_ID.match(cell.text, end):
+                break
             key += fold(cell.text[start:end] if not keys else cell.text[keys[-1][0] : end])
             keys.append((end, key))
             if cell.text[end - 1] == ":":

@@ -1,16 +1,22 @@
 """Pages as rows of cells, across columns: labels and values are found by where they stand."""
 
+import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
+from docmill.pipelines.invoice.lexicon import fold
 from docmill.reading.numbers import Mark, Number, find
 from docmill.reading.pages import Box, Page, Word, around
 
 SAME_ROW: Final = 0.4  # of the height: how far middles on one row may lie apart
 CELL_GAP: Final = 0.75
-WIDE_SPACE: Final = 0.45
+WIDE_SPACE: Final = 0.6
 BULLETS: Final = frozenset("·•|●∙◦▪–—")
+_GLUED: Final = re.compile(
+    r"([^\W\d_]{2,}|\d{1,2}(?:[.,]\d+)?%)(\d{1,3}(?:[.,]\d{3})+(?:[.,]\d{2})?|\d+[.,]\d{2})"
+)
+_MONEY_WORDS: Final = frozenset({"rp", "idr", "usd", "eur", "sgd", "gbp", "rs", "inr", "chf", "rm"})
 BELOW: Final = 2.2  # of the height: how far under a label its value may start
 
 
@@ -55,11 +61,11 @@ class Row:
 
     @property
     def y(self) -> float:
-        return self.cells[0].box.middle
+        return self.cells[0].box.middle if self.cells else 0.0
 
     @property
     def height(self) -> float:
-        return self.cells[0].box.height
+        return self.cells[0].box.height if self.cells else 0.0
 
     @property
     def text(self) -> str:
@@ -117,7 +123,7 @@ def cell_of(words: Sequence[Word], page: int) -> Cell:
 def rows_of(page: Page, first: int) -> list[Row]:
     """The rows of a page, numbered from `first`; turned text is left out."""
     rows: list[list[Word]] = []
-    upright = [word for word in page.words if not word.angle]
+    upright = [part for word in page.words if not word.angle for part in _parted(word)]
     for word in sorted(upright, key=lambda word: (word.box.middle, word.box.x0)):
         top = rows[-1][0].box if rows else None
         reach = max(SAME_ROW * min(top.height, word.box.height), 0.5) if top else 0
@@ -129,6 +135,17 @@ def rows_of(page: Page, first: int) -> list[Row]:
         Row(tuple(_cells(sorted(row, key=lambda word: word.box.x0), page.number)), page.number, at)
         for at, row in enumerate(rows, first)
     ]
+
+
+def _parted(word: Word) -> list[Word]:
+    """A word, cut where a number is glued to it (`box1.250,00`)."""
+    match = _GLUED.fullmatch(word.text) if len(word.text) > 5 else None
+    if not match or fold(match[1]) in _MONEY_WORDS:
+        return [word]
+    at = len(match[1])
+    x = word.box.x0 + word.box.width * at / len(word.text)
+    left, right = replace(word.box, x1=x), replace(word.box, x0=x)
+    return [Word(word.text[:at], left, word.angle), Word(word.text[at:], right, word.angle)]
 
 
 def _cells(words: Sequence[Word], page: int) -> list[Cell]:

@@ -13,6 +13,7 @@ from docmill.reading.dates import folded
 _CURRENCY: Final = re.compile(
     r"\((?:eur|usd|idr|rp|gbp|€|\$)[^)]*\)|[€$£]|(?<!\w)(?:Rp|IDR|EUR|USD)\.?(?!\w)", re.IGNORECASE
 )
+_BRACKETS: Final = re.compile(r"\([^)]*\)")
 _KEPT: Final = re.compile(r"[^a-z0-9#%]")
 _PAPER: Final = (
     r"(?:tax|sales|commercial|vat|proforma)?(?:invoice|inv|\w*rechnung|faktura|faktur|facture|factura"
@@ -163,12 +164,14 @@ def heading(text: str) -> str:
     key = fold(_CURRENCY.sub("", text))
     if key in HEADINGS:
         return HEADINGS[key]
-    return _bilingual(text)
+    key = fold(_BRACKETS.sub("", _CURRENCY.sub("", text)))
+    return HEADINGS.get(key) or _bilingual(text)
 
 
 def _bilingual(text: str) -> str:
-    """The kind that both halves of `Description / Uraian` share, or the one half that has one."""
-    parts = [part for part in re.split(r"[/(|,\n]|\s-\s", text) if fold(part)]
-    kinds = [HEADINGS.get(fold(part), "") for part in parts]
-    known = [kind for kind in kinds if kind]
-    return known[0] if known and (len(parts) > 1) else ""
+    """The kind that the halves of `Description / Uraian` agree on."""
+    parts = [part for part in re.split(r"[/|,\n]|\s-\s", text) if fold(part)]
+    known = {kind for part in parts if (kind := HEADINGS.get(fold(part), ""))}
+    if len(parts) < 2 or not known:
+        return ""
+    return "description" if "description" in known else known.pop() if len(known) == 1 else ""

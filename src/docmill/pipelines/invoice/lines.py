@@ -66,6 +66,7 @@ def _amount_kind(header: Header) -> str:
 
 def _body(sheet: Sheet, header: Header, rows: Sequence[Row]) -> list[Raw]:
     placed = place(header, rows, sheet.mark)
+    header = _inferred(header, placed)
     kind = _amount_kind(header)
     anchors: list[Raw] = []
     ended = False
@@ -77,11 +78,33 @@ def _body(sheet: Sheet, header: Header, rows: Sequence[Row]) -> list[Raw]:
         raw = _raw(header, row, amount)
         label = role(_words(row, header))[0]
         full = "quantity" in raw.figures or "unit_price" in raw.figures
-        if label in _ENDS and not (full and _holds(raw)):
+        both = "quantity" in raw.figures and "unit_price" in raw.figures
+        if label in _ENDS and not both:
             ended = True
         elif not ended or (full and _holds(raw)):
             anchors.append(_marked(raw, label, full))
     return _filled(header, anchors, placed)
+
+
+def _inferred(header: Header, placed: Sequence[Placed]) -> Header:
+    """A heading whose unknown column is the price or quantity that makes most lines add up."""
+    for kind in ("unit_price", "quantity"):
+        for index, column in enumerate(header.columns):
+            if header.has(kind) or column.kind:
+                continue
+            columns = (*header.columns[:index], replace(column, kind=kind), *header.columns[index + 1 :])
+            tried = replace(header, columns=columns)
+            if _share(tried, placed) > 0.5:
+                header = tried
+    return header
+
+
+def _share(header: Header, placed: Sequence[Placed]) -> float:
+    """How many of the rows with an amount add up."""
+    kind = _amount_kind(header)
+    raws = [_raw(header, row, amount) for row in placed if (amount := row.of(header, kind))]
+    full = [raw for raw in raws if {"quantity", "unit_price"} <= raw.figures.keys()]
+    return sum(map(_holds, full)) / len(full) if full else 0.0
 
 
 def _closes(row: Placed, header: Header) -> bool:
@@ -102,7 +125,17 @@ def _marked(raw: Raw, label: str, full: bool) -> Raw:
 def _raw(header: Header, row: Placed, amount: Figure) -> Raw:
     figures = {kind: found for kind in _NUMERIC if (found := row.of(header, kind))}
     figures["amount"] = amount
-    return Raw(header, row.row, figures, tuple(row.numbers.values()))
+    raw = Raw(header, row.row, figures, tuple(row.numbers.values()))
+    return raw if "discount" in figures or _holds(raw) else _discounted(raw, row)
+
+
+def _discounted(raw: Raw, row: Placed) -> Raw:
+    """A line with a share that stands in no column, where only with it the line adds up."""
+    for figure in (*row.loose, *row.numbers.values()):
+        tried = replace(raw, figures={**raw.figures, "discount": figure})
+        if figure.number.percent and _holds(tried):
+            return replace(tried, taken=(*raw.taken, figure))
+    return raw
 
 
 def _words(row: Placed, header: Header) -> str:

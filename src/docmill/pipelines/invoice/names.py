@@ -17,7 +17,11 @@ REACH: Final = 13.0
 LINKED: Final = 0.45
 MAILED: Final = 0.3
 _PARTS: Final = re.compile(r"\s*(?:[·•|●∙◦▪]|\s[–—-]\s|,\s(?=[^,]*\d)|\s{2,}(?=\S+\s?\d))\s*")
-_LABEL: Final = re.compile(r"(?:name|nama|nom|company|kepada|yth\.?|to|client)\s?:\s*", re.IGNORECASE)
+_LABEL: Final = re.compile(
+    r"(?:(?:a/c |account )?name|nama|nom|company|kepada|yth\.?|to|client|atas nama|a\.?n\.?)\s?:\s*"
+    r"|(?:a/n|a\.n\.|atas nama|an\.|kepada yth\.?|yth\.?)\s+",
+    re.IGNORECASE,
+)
 _NOT_NAME: Final = re.compile(
     r"(?:page|seite|hal|date|datum|tanggal|invoice|rechnung|facture|faktur|tax invoice|original|copy|no\b|nr\b"
     r"|attn|up\b|u\.p|address|alamat|anschrift|adresse|tel|phone|fax|email|e-mail|npwp|vat|total|num(?:ber|mer)"
@@ -35,6 +39,7 @@ _NOT_NAME: Final = re.compile(
 _NOT_COMPANY: Final = re.compile(
     r"(?:bill|ship|sold|invoice|kepada|from|to|geschäftsf|vertreten|licensed|bank|firma|firm|herr|an|c/o)\b", re.I
 )
+_POSTCODE: Final = re.compile(r"(?<!\d)\d{4,6}$")
 _STREET: Final = re.compile(r"[^\d]*(?:stra(?:ss|ß)e|str\.|weg|allee|platz|rue|street|avenue|road|ufer)\s*\d", re.I)
 _DOMAIN: Final = re.compile(r"(?:@|www\.|https?://(?:www\.)?)([a-z0-9.-]+)\.[a-z]{2,}", re.IGNORECASE)
 _SHARED: Final = frozenset({"gmail", "yahoo", "outlook", "hotmail", "gmx", "web", "example", "icloud", "tonline"})
@@ -72,12 +77,21 @@ def is_name(text: str) -> bool:
     company = bool(lexicon.COMPANY.search(bare))
     if _NOT_NAME.match(bare) and not (company and not _NOT_COMPANY.match(bare)):
         return False
+    if _labelling(bare) or _POSTCODE.search(bare):
+        return False
     if set(bare) & set("@:") or _STREET.match(bare) or bare[0].isdigit():
         return False
     if bare.endswith((".", ":", "!", "?")) and not company:
         return False
     worded = bool(lexicon.heading(bare)) or (role(bare)[0] and not company)
-    return not worded and len(bare.split()) <= 9 and not dates.find(bare)
+    return not worded and len(bare.split()) <= 9 and not dates.find(text)
+
+
+def _labelling(text: str) -> bool:
+    """Whether the words only say that a name follows."""
+    key = lexicon.fold(text)
+    patterns = (lexicon.BUYER, lexicon.SELLER, lexicon.SHIP, lexicon.HOLDER, lexicon.NUMBER, lexicon.DATE)
+    return any(pattern.fullmatch(key) for pattern in (*patterns, lexicon.DUE, lexicon.NUMBER_TITLE))
 
 
 def lines_below(sheet: Sheet, row: Row, box: Box) -> Iterator[tuple[Row, int, Cell]]:

@@ -23,6 +23,7 @@ from docmill.pipelines.invoice.names import (
 )
 
 COMPANY: Final = 0.2
+LABELLED: Final = 0.85
 _POSTCODE: Final = re.compile(r"(?<!\d)(?:[A-Z]{1,2}-)?\d{4,6}(?!\d)")
 _CONTACT: Final = re.compile(
     r"\b(?:tel|fon|phone|telefon|fax|e?-?mail|www|https?|iban|bic|ust|vat|npwp|siret|hrb)\b|@", re.IGNORECASE
@@ -31,8 +32,10 @@ _NAME_LABEL: Final = re.compile(r"(?:name|nama|nom|nombre|company|firma|perusaha
 _OTHER_LABEL: Final = re.compile(r"[^:]{2,30}\s?:(?:\s|$)")
 
 
-def parties(sheet: Sheet, phrases: list[Phrase]) -> tuple[Party, Party]:
-    """Seller and buyer."""
+def parties(sheet: Sheet, phrases: list[Phrase], skipped: frozenset[int]) -> tuple[Party, Party]:
+    """Seller and buyer; in the rows of the table nobody is looked for."""
+    whole = sheet
+    sheet = replace(sheet, rows=tuple(_outside(row, skipped) for row in sheet.rows))
     blocks = blocks_of(sheet)
     senders = list(_senders(sheet))
     sold_by = [*_labelled(sheet, phrases, lexicon.SELLER, 1.0)]
@@ -41,17 +44,23 @@ def parties(sheet: Sheet, phrases: list[Phrase]) -> tuple[Party, Party]:
     buyers += _addressed(sheet, blocks)
     sellers = [*sold_by, *_sellers(sheet, phrases, blocks, senders)]
     seller, buyer = _pair(_supported(sheet, sellers), [n for n in buyers if lexicon.fold(n.text) not in sure])
-    ids = tax_ids(sheet, phrases, seller, buyer)
+    ids = tax_ids(whole, phrases, seller, buyer)
     return (
         Party(seller, ids[0], address_of(sheet, seller)),
         Party(buyer, ids[1], address_of(sheet, buyer)),
     )
 
 
+def _outside(row: Row, skipped: frozenset[int]) -> Row:
+    return replace(row, cells=()) if row.index in skipped else row
+
+
 def _pair(sellers: list[Name], buyers: list[Name]) -> tuple[Value | None, Value | None]:
     """The two different names that are best supported together."""
     tops = sorted(_scores(sellers).items(), key=lambda pair: -pair[1])[:6]
     others = [*sorted(_scores(buyers).items(), key=lambda pair: -pair[1])[:6], ("", 0.3)]
+    if others[0][1] >= LABELLED:
+        others = others[:1]
     pairs = [
         (worth + other, own, theirs)
         for own, worth in tops

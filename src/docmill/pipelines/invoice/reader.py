@@ -31,7 +31,7 @@ def read(sheet: Sheet) -> Invoice:
     chosen = choose(amounts, total)
     number = facts.number(sheet, phrases)
     issued = facts.issue_date(sheet, phrases, number)
-    seller, buyer = parties(sheet, phrases)
+    seller, buyer = parties(sheet, phrases, table.rows)
     totals = _totals(chosen, amounts)
     boxes = [v.box for v in (totals.net, totals.tax, totals.gross) if v and v.box]
     return Invoice(
