@@ -1,4 +1,4 @@
-"""Dates as documents print them, with months in English, Indonesian, German, French, Spanish."""
+"""Dates as documents print them, with months in the languages of Indonesia and of western Europe."""
 
 import re
 import unicodedata
@@ -10,18 +10,18 @@ from typing import Final
 YEARS: Final = (1970, 2099)
 
 _MONTHS: Final = (
-    "january januari januar jaenner janner janvier enero jan janv ene",
-    "february februari februar fevrier febrero feb fevr fev febr pebruari peb",
-    "march maret maerz marz mars marzo mar mrt mrz mae",
-    "april avril abril apr avr abr",
-    "may mei mai mayo",
-    "june juni juin junio jun",
-    "july juli juillet julio jul juil",
-    "august agustus aout agosto aug agt agu ags agust ago aou",
-    "september septembre septiembre setiembre sep sept",
-    "october oktober octobre octubre oct okt",
-    "november novembre noviembre nov nop nopember",
-    "december desember dezember decembre diciembre dec des dez dic",
+    "january januari januar jaenner janner janvier enero gennaio janeiro jan janv ene gen",
+    "february februari februar fevrier febrero febbraio fevereiro feb fevr fev febr pebruari peb",
+    "march maret maerz marz mars marzo maart marco mar mrt mrz mae",
+    "april avril abril aprile apr avr abr",
+    "may mei mai mayo maggio maio mag",
+    "june juni juin junio giugno junho jun giu",
+    "july juli juillet julio luglio julho jul juil lug",
+    "august agustus augustus aout agosto aug agt agu ags agust ago aou",
+    "september septembre septiembre setiembre settembre setembro sep sept set",
+    "october oktober octobre octubre ottobre outubro oct okt ott out",
+    "november novembre noviembre novembro nov nop nopember",
+    "december desember dezember decembre diciembre dicembre dezembro dec des dez dic",
 )
 MONTHS: Final = {name: number for number, names in enumerate(_MONTHS, 1) for name in names.split()}
 

@@ -63,8 +63,13 @@ def number(sheet: Sheet, phrases: list[Phrase]) -> Value | None:
 def _numbers(sheet: Sheet, phrase: Phrase, weight: float) -> Iterator[Candidate]:
     before = lexicon.fold(phrase.cell.text[: phrase.start])
     strong = weight == 1.0
-    if lexicon.NOT_NUMBER.fullmatch(before + phrase.key) or (before and not strong):
+    if lexicon.NOT_NUMBER.fullmatch(before + phrase.key):
         return
+    if before and not strong:
+        title = lexicon.NUMBER_TITLE.fullmatch(lexicon.fold(phrase.cell.text.split()[0]))
+        if not title or weight > 0.5 or len(before) > 40:
+            return
+        weight = 0.9
     for spot in spots(sheet, phrase):
         if not strong and spot.where is Where.FAR_BELOW:
             return

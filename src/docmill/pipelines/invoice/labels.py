@@ -12,6 +12,7 @@ from docmill.reading.pages import Box
 
 MAX_WORDS: Final = 6
 MAX_STARTS: Final = 8
+REACH: Final = 4.4  # of the height: how far under its label a value may stand
 _TOKEN: Final = re.compile(r"[^\s:/]+:?|:|/")
 _NUMBERING: Final = re.compile(r"\(?\d{1,2}[).]\s*(?=[^\W\d])")
 _LEAD: Final = re.compile(r"^[\s:=.#>–-]+")
@@ -115,5 +116,5 @@ def spots(sheet: Sheet, phrase: Phrase) -> Iterator[Spot]:
         if begin < len(cell.text):
             yield Spot(cell, begin, Where.BESIDE)
             break
-    for count, (_, cell) in enumerate(beneath(sheet, phrase.row, phrase.box, 3.2)):
+    for count, (_, cell) in enumerate(beneath(sheet, phrase.row, phrase.box, REACH)):
         yield Spot(cell, 0, Where.FAR_BELOW if count else Where.BELOW)

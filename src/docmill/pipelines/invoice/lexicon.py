@@ -1,4 +1,4 @@
-"""What invoices call things, in English, Indonesian, German, French and Spanish.
+"""What invoices call things: English, Indonesian, German, French, Spanish, some Dutch and Italian.
 
 Words are compared folded: lower case, no accents, no spaces or signs, so that `Invoice No.`,
 `InvoiceNo` and `INVOICE-NO` are one.
@@ -16,7 +16,7 @@ _CURRENCY: Final = re.compile(
 _BRACKETS: Final = re.compile(r"\([^)]*\)")
 _KEPT: Final = re.compile(r"[^a-z0-9#%]")
 _PAPER: Final = (
-    r"(?:tax|sales|commercial|vat|proforma)?(?:invoice|inv|\w*rechnung|faktura|faktur|facture|factura"
+    r"(?:tax|sales|commercial|vat|proforma)?(?:invoice|inv|\w*rechnung|faktura|faktur|facture|factura|factuur|fattura|fatura"
     r"|tagihan|nota|kwitansi|bill|beleg|gutschrift|creditnote|receipt|avoir)"
 )
 _NO: Final = r"(?:nr|no|number|nummer|numero|nomor|nomer|num|n|id|#|nbr|code)"
@@ -39,13 +39,13 @@ NOT_NUMBER: Final = re.compile(
 )
 
 DATE: Final = re.compile(
-    rf"{_PAPER}s?(?:date|datum|dt|tanggal|tgl|fecha)"
-    rf"|(?:date|tanggal|tgl|fecha|datum)(?:of|de|del|der|d)?(?:la|the)?(?:issue|issued|{_PAPER}|l?emission"
+    rf"{_PAPER}s?(?:date|datum|dt|tanggal|tgl|fecha|data)"
+    rf"|(?:date|tanggal|tgl|fecha|datum|data)(?:of|de|del|der|d)?(?:la|the)?(?:issue|issued|{_PAPER}|l?emission"
     r"|emision|facturation|terbit|expedicion|pembuatan|dokumen|penerbitan)"
     r"|(?:issue|issued|billing|document|ausstellungs|dokument)(?:date|datum)|issuedon|dateissued"
     r"|dateofsupplyissue|ausgestelltam"
 )
-DATE_PLAIN: Final = re.compile(r"date|datum|tanggal|tgl|fecha|dated|le|vom|den|issued")
+DATE_PLAIN: Final = re.compile(r"date|datum|tanggal|tgl|fecha|dated|data|le|vom|den|issued")
 NOT_DATE: Final = re.compile(
     r".*(?:liefer|leistung|delivery|order|bestell|livraison|ship|kirim|pesan|due|paid|payment|bayar"
     r"|periode?|period|print|cetak|tempo|echeance|faellig|fallig|associe|debut|fin|entrega|vencimiento"
@@ -57,7 +57,8 @@ DUE: Final = re.compile(
     r"|zahlungstermin"
     r"|(?:tanggal|tgl)?jatuhtempo(?:pembayaran)?|(?:batas|tanggal)(?:waktu|akhir)?pembayaran"
     r"|(?:date)?d?(?:limite|echeance)(?:depaiement|dereglement)?|(?:datede)?paiementavant|apayeravant"
-    r"|(?:fecha)?(?:de|limite)?(?:vencimiento|depago)"
+    r"|(?:fecha|data)?(?:de|di|limite)?(?:vencimiento|vencimento|depago|scadenza)|vervaldatum|betalenvoor"
+    r"|uiterstebetaaldatum|betaaltermijn"
 )
 DUE_PROSE: Final = re.compile(
     r"(?:zahlbar|zahlen|bezahlen|f[äa]llig|überweisen|begleichen|due|payable|jatuh tempo|payer avant"
@@ -75,7 +76,7 @@ BUYER: Final = re.compile(
     r"|rechnungs?(?:empfanger|adresse|anschrift|an)|leistungsempfanger|kepada(?:yth)?|yth|pembeli"
     r"|pelanggan|ditagihkan(?:kepada|ke)|tagihan(?:kepada|untuk|ke)|dijualkepada"
     r"|(?:adresse)?(?:du|de)?(?:client|facturation)|factureea?|acheteur|destinataire|facturea"
-    r"|cliente|facturara|comprador|datosdelcliente|facturadoa|recipient|attentionto|to|for|an|untuk"
+    r"|klant|factuuradres|aan|spettle|spett|destinatario|intestatario|cliente|facturara|comprador|datosdelcliente|facturadoa|recipient|attentionto|to|for|an|untuk"
     r"|(?:customer|client|buyer|guest|company|pelanggan|pembeli)s?(?:name|nama)|nama(?:pembeli|pelanggan|customer)"
 )
 SELLER: Final = re.compile(
@@ -86,7 +87,7 @@ SELLER: Final = re.compile(
 SHIP: Final = re.compile(
     r"(?:ship|deliver(?:ed)?)(?:ping)?to|(?:ship|deliver|shipping|delivery)(?:y|ping)?address|lieferadresse"
     r"|lieferanschrift|dikirim(?:ke|kepada)|alamatpengiriman|adressedelivraison|livraison.*|direcciondeentrega"
-    r"|consignee|billing(?:contact)|technicalcontact|kirimke|tujuanpengiriman|shipto.*"
+    r"|consignee|afleveradres|bezorgadres|verzendadres|billing(?:contact)|technicalcontact|kirimke|tujuanpengiriman|shipto.*"
 )
 HOLDER: Final = re.compile(
     r"(?:account|bankaccount|beneficiary)s?(?:name|holder)|beneficiary|kontoinhaber|atasnama|an|namarekening"
@@ -101,41 +102,41 @@ TAX_ID: Final = re.compile(
 )
 
 COLUMNS: Final = {
-    "position": "pos|position|no|nr|#|item#|lfd|lfdnr|line|ligne|urut|nourut|sl|sno|slno|lignefact|num"
+    "position": "regel|riga|item nr|pos|position|no|nr|#|item#|lfd|lfdnr|line|ligne|urut|nourut|sl|sno|slno|lignefact|num"
     "|posnr|posno|n",
-    "code": "artnr|artikelnr|artikelnummer|itemno|itemcode|sku|code|kode|kodebarang|reference|ref|productcode"
+    "code": "artikelcode|artikelnummer|codice|codart|productnummer|artnr|artikelnr|artikelnummer|itemno|itemcode|sku|code|kode|kodebarang|reference|ref|productcode"
     "|codearticle|codigo|partno|partnumber|hscode|hssac|id|artnrkunde|artnrlief|itemid|articleno|material"
     "|kodeproduk|productid|referencia|articlenumber|article#|plu",
-    "description": "description|beschreibung|bezeichnung|item|items|artikel|artikelbeschreibung|produkt"
+    "description": "omschrijving|artikelomschrijving|descrizione|descricao|dienst|produit|articulo|beschrijving|prodotto|servizio|description|beschreibung|bezeichnung|item|items|artikel|artikelbeschreibung|produkt"
     "|product|products|productservice|service|services|leistung|designation|nomdesignation|libelle|deskripsi"
     "|keterangan|uraian|namabarang|namabarangjasa|barang|barangjasa|jasa|particulars|details|detail|concepto"
     "|descripcion|text|itemdescription|descriptionofgoods|materialbeschreibung|namaproduk|produk|article"
     "|articles|rincian|position|positionstext|uraianbarang|namajasa|descriptionofservices|subscription"
     "|goodsdescription|itemname|pekerjaan|leistungsbeschreibung|produit|prestation|jenisbarang|spesifikasi"
     "|descriptionofgoodsandservices|activity|particular|tarif|uraianpekerjaan|itemsdescription|detil",
-    "quantity": "quantity|qty|menge|anzahl|qte|quantite|kuantitas|jumlahbarang|banyaknya|banyak|cantidad|cant"
+    "quantity": "aantal|hoeveelheid|quantita|qta|quantidade|qtd|aantallen|quantity|qty|menge|anzahl|qte|quantite|kuantitas|jumlahbarang|banyaknya|banyak|cantidad|cant"
     "|units|hours|hrs|stunden|std|jml|kts|vol|volume|jumlahunit|qtyunit|stuck|stk|jmlbarang|qtybarang|pcs"
     "|nights|mengeeinheit|quantityunit|seats|users",
-    "unit": "unit|einheit|unite|satuan|uom|unidad|me|sat|um|uniteforpu|unitforpu|unitepourpu|unitofmeasure",
-    "unit_price": "unitprice|price|rate|preis|einzelpreis|stuckpreis|epreis|ep|preiseinh|preiseinheit|pu|puht"
+    "unit": "eenheid|unita|unidade|unit|einheit|unite|satuan|uom|unidad|me|sat|um|uniteforpu|unitforpu|unitepourpu|unitofmeasure",
+    "unit_price": "prijs|stukprijs|eenheidsprijs|prijsperstuk|prezzo|prezzounitario|preco|precounitario|tarief|prijsexclbtw|przunit|unitprice|price|rate|preis|einzelpreis|stuckpreis|epreis|ep|preiseinh|preiseinheit|pu|puht"
     "|prixunitaire|prix|prixunitaireht|hargasatuan|harga|hargaunit|preciounitario|precio|unitcost|cost"
     "|nettopreis|unitpriceexclvat|vkpreis|vkpreisohnemwst|einzelpreisnetto|priceunit|tarif|unitrate|stkpreis"
     "|hargasatuanidr|unitpriceexvat|hargarp|hargasatuanrp|netprice|listprice|priceperunit|hargajual"
     "|einzel|epnetto|puhteur|hargaidr|hsatuan|hargaperunit|unitpriceidr|preisstuck|preisproeinheit|preisinsgesamt",
-    "discount": "discount|disc|rabatt|remise|rem|diskon|potongan|descuento|dto|adjustments|remisecharge"
+    "discount": "korting|sconto|desconto|discount|disc|rabatt|remise|rem|diskon|potongan|descuento|dto|adjustments|remisecharge"
     "|rabattin|potonganharga|disk|discountamount|remisecharge+|zuabschlag|adjustment",
-    "amount": "amount|total|betrag|gesamt|gesamtpreis|summe|gesamtbetrag|montant|prixht|prixtotal|totalht"
+    "amount": "bedrag|totaal|prijsinclbtw|totaalexclbtw|regeltotaal|importo|totale|valor|valortotal|totaalprijs|bedragexclbtw|totaalinclbtw|nettobedrag|totalprijs|linesum|netto bedrag|amount|total|betrag|gesamt|gesamtpreis|summe|gesamtbetrag|montant|prixht|prixtotal|totalht"
     "|jumlah|jumlahharga|subtotal|totalharga|importe|linetotal|lineamount|lineamountexclvat|zeilenbetrag"
     "|zeilenbetragohnemwst|entgelt|nettobetrag|positionsbetrag|positionsbetragohneust|netamount|totalprice"
     "|extendedprice|extended|amountidr|nilai|nettogesamt|netto|totalamount|preisgesamt|jumlahrp|totalrp"
     "|totalhteur|value|gp|gpreis|total net|totalexclvat|amountexclvat|gesamtnetto|wert|montantht|jumlahidr"
     "|totalidr|hargatotal|nettowert|amounteur|amountusd|totaleur|totalusd|betrageur|gesamteur|charges"
     "|totalnet|nettoeur|mht|baseimponible|netvalue|amountexvat|jmlharga|jumlahhargarp|nilairp|summenetto",
-    "tax_rate": "vat|vat%|ust|ust%|mwst|mwst%|tva|tax|tax%|taxrate|ppn|ppn%|steuer|steuersatz|taux|taxes|iva"
+    "tax_rate": "btw|btw%|aliquota|aliqiva|btwtarief|vat|vat%|ust|ust%|mwst|mwst%|tva|tax|tax%|taxrate|ppn|ppn%|steuer|steuersatz|taux|taxes|iva"
     "|gst|vatrate|tvataux|ustsatz|mwstsatz|st|tauxtva|gst%|%ust|%mwst|vatpercent|steuer%|gstrate|pajak",
-    "tax_amount": "taxamount|vatamount|ustbetrag|mwstbetrag|montanttva|steuerbetrag|gstamount|nilaippn|ppnrp"
+    "tax_amount": "btwbedrag|taxamount|vatamount|ustbetrag|mwstbetrag|montanttva|steuerbetrag|gstamount|nilaippn|ppnrp"
     "|cgst|sgst|igst|jumlahppn",
-    "gross": "grossamount|amountincltax|amountinclvat|brutto|bruttobetrag|totalttc|prixttc|totalinclvat"
+    "gross": "totaalinclusiefbtw|grossamount|amountincltax|amountinclvat|brutto|bruttobetrag|totalttc|prixttc|totalinclvat"
     "|grosstotal|bruttogesamt|gesamtbrutto|totalincltax|grossworth|bruttoeur",
     "date": "date|datum|shipmentdate|servicedate|tanggal|tgl|period|zeitraum|interval|periode|fecha"
     "|lieferdatum|leistungszeitraum|leistungsdatum",

@@ -50,7 +50,15 @@ def lines_of(sheet: Sheet) -> Table:
         lines += found
         last = found[-1].row.index if found else header.last
         rows |= set(range(header.first, last + 1))
-    return Table(tuple(lines), frozenset(rows))
+    return Table(tuple(_of_one_kind(lines)), frozenset(rows))
+
+
+def _of_one_kind(lines: list[Raw]) -> list[Raw]:
+    """Lines without page numbers and the like: bare figures where amounts have cents or groups."""
+    worded = [raw for raw in lines if set(raw.figures["amount"].text) & set(".,")]
+    if 2 * len(worded) < len(lines):
+        return lines
+    return [raw for raw in lines if raw in worded or "unit_price" in raw.figures]
 
 
 def _alike(header: Header, best: Header) -> bool:

@@ -16,7 +16,7 @@ ROWS: Final = 10
 REACH: Final = 13.0
 LINKED: Final = 0.45
 MAILED: Final = 0.3
-_PARTS: Final = re.compile(r"\s*(?:[·•|●∙◦▪]|\s[–—-]\s|,\s(?=[^,]*\d)|\s{2,}(?=\S+\s?\d))\s*")
+_PARTS: Final = re.compile(r"\s*(?:\bau capital\b|[·•|●∙◦▪]|\s[–—-]\s|,\s(?=[^,]*\d)|\s{2,}(?=\S+\s?\d))\s*")
 _LABEL: Final = re.compile(
     r"(?:(?:a/c |account )?name|nama|nom|company|kepada|yth\.?|to|client|atas nama|a\.?n\.?)\s?:\s*"
     r"|(?:a/n|a\.n\.|atas nama|an\.|kepada yth\.?|yth\.?)\s+",
@@ -29,7 +29,7 @@ _NOT_NAME: Final = re.compile(
     r"|stylesheet|kunden-?nr|kundennummer|customer|globale|purchase|order|po\b|ref|your|our|ihre|unsere|wir\b"
     r"|terms|currency|wahrung|währung|id\b|duns|contact|kontakt|account|bank|iban|swift|subject|betreff|status"
     r"|powered|www|http|document|dokumen|periode?|due|jatuh|termin|website|code|sitz|gesch[äa]ftsf|amtsgericht"
-    r"|herrn?\b|frau\b|mr\b|mrs\b|steuer|ust|bic|hrb|firma$|an$|informat|zahl|liefer|thank|note|please|bitte"
+    r"|(?:herrn?|frau|mr|mrs|bapak|ibu|mme|m)\.?$|steuer|ust|bic|hrb|firma$|an$|informat|zahl|liefer|thank|note|please|bitte"
     r"|kwitansi|terbilang|deskripsi|keterangan|bukti|surat|pembayaran|transfer|jl\b|jalan|gedung|rt\b|komplek"
     r"|ruko|vielen|c/o|postfach|handels|belegs|art-nr|positions|umsatz|nos\b|vos\b|votre|dès|notes?\b|service"
     r"|germany|deutschland|france|indonesia|united|usa\b|españa|austria|schweiz|hong kong|ireland|australia"

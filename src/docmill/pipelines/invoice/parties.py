@@ -29,6 +29,8 @@ _CONTACT: Final = re.compile(
     r"\b(?:tel|fon|phone|telefon|fax|e?-?mail|www|https?|iban|bic|ust|vat|npwp|siret|hrb)\b|@", re.IGNORECASE
 )
 _NAME_LABEL: Final = re.compile(r"(?:name|nama|nom|nombre|company|firma|perusahaan|namaperusahaan)")
+_COURTESIES: Final = frozenset({"herr", "herrn", "frau", "bapak", "ibu", "mr", "mrs", "mme"})
+_BANK: Final = re.compile(r"\b(?:bank|sparkasse|banque|banco)\b", re.IGNORECASE)
 _OTHER_LABEL: Final = re.compile(r"[^:]{2,30}\s?:(?:\s|$)")
 
 
@@ -129,9 +131,10 @@ def _behind(sheet: Sheet, phrase: Phrase, worth: float) -> Iterator[Name]:
 
 
 def _below(sheet: Sheet, phrase: Phrase, worth: float) -> Iterator[Name]:
-    tries = 0
+    tries, courtesy = 0, ""
     for row, column, cell in lines_below(sheet, phrase.row, phrase.box):
         key = lexicon.fold(cell.text)
+        courtesy = courtesy or (f"{cell.text} " if key in _COURTESIES else "")
         if lexicon.SHIP.fullmatch(key) or lexicon.BUYER.fullmatch(key) or tries == 2:
             return
         beside = row.cells[column + 1] if column + 1 < len(row.cells) else None
@@ -142,7 +145,8 @@ def _below(sheet: Sheet, phrase: Phrase, worth: float) -> Iterator[Name]:
             continue
         if is_name(cell.text):
             company = 0.3 if tries and lexicon.COMPANY.search(cell.text) else 0.0
-            yield named(cell, 0, worth - 0.2 * tries + company)
+            name = named(cell, 0, worth - 0.2 * tries + company)
+            yield replace(name, text=(courtesy if not tries else "") + name.text)
             tries += 1
 
 
@@ -202,7 +206,7 @@ def _better(name: Name, known: dict[str, float]) -> Name:
 
 def _letterhead(sheet: Sheet, block: Block) -> Iterator[Name]:
     """A block with telephone, bank or tax number of its own is a letterhead or a footer."""
-    names = [cell for cell in block.cells[:3] if is_name(cell.text)]
+    names = [cell for cell in block.cells[:3] if is_name(cell.text) and not _BANK.search(cell.text)]
     if not names or block.ship or not (block.address or block.contact):
         return
     height = names[0].box.y0 / sheet.height(names[0].page)
@@ -219,5 +223,5 @@ def _companies(sheet: Sheet, row: Row) -> Iterator[Name]:
     edge = 0.25 if height < 0.12 else 0.15 if height > 0.88 else 0.0
     for cell in row.cells:
         part = parts_of(cell.text)[0]
-        if is_name(part) and (edge or lexicon.COMPANY.search(part)) and len(part.split()) <= 7:
+        if is_name(part) and not _BANK.search(part) and (edge or lexicon.COMPANY.search(part)) and len(part.split()) <= 7:
             yield named(cell, 0, 0.05 + edge - 0.05 * (row.page > 1))

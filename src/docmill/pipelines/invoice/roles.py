@@ -10,25 +10,25 @@ Role = str
 
 _TAX: Final = re.compile(
     r"\b(?:vat|tax(?:es)?|mwst|ust|tva|taxes?|ppn(?:bm)?|gst|iva|[cis]gst|pajak|impuestos?|hst|pst"
-    r"|\w*steuer(?:betrag|n)?|mehrwertst)\b"
+    r"|\w*steuer(?:betrag|n)?|mehrwertst|btw\w*|imposta|imposto|moms)\b"
 )
 _EXCL: Final = re.compile(
-    r"\b(?:excl\w*|ex|before|pre|ohne|zzgl|zuz|zuzugl\w*|hors|sin|sebelum|belum|without|vor|plus|exkl|h\.?t)\b"
+    r"\b(?:excl\w*|ex|before|pre|ohne|zzgl|zuz|zuzugl\w*|hors|sin|sebelum|belum|without|vor|plus|exkl|exclusief|esclusa|h\.?t)\b"
 )
 _INCL: Final = re.compile(
-    r"\b(?:incl\w*|inkl\w*|einschl\w*|ttc|t\.t\.c|termasuk|setelah|after|mit|enthalten\w*|with|con)\b"
+    r"\b(?:incl\w*|inkl\w*|einschl\w*|ttc|t\.t\.c|termasuk|setelah|after|inclusief|inclusa|compresa|mit|enthalten\w*|with|con)\b"
 )
 _NET: Final = re.compile(
     r"\b(?:net|netto\w*|sub ?-?total|zwischensumme|positionssumme|warenwert|sous[- ]total|h\.?t|base"
-    r"|gesamtnetto|summe positionen|\w*netto|jumlah harga jual|harga jual|nettosumme|neto)\b"
+    r"|gesamtnetto|summe positionen|\w*netto|jumlah harga jual|harga jual|nettosumme|neto|subtotaal|imponibile|subtotale|grondslag|exclusief)\b"
 )
-_SUB: Final = re.compile(r"\b(?:sub ?-?total|zwischensumme|sous[- ]total|positionssumme|warenwert)\b")
+_SUB: Final = re.compile(r"\b(?:sub ?-?total|zwischensumme|sous[- ]total|positionssumme|warenwert|subtotaal)\b")
 _GROSS: Final = re.compile(
     r"\b(?:brutto\w*|gross|grand|ttc|end(?:betrag|summe)|invoice total|total invoice|rechnungs(?:betrag|summe)"
     r"|gesamt(?:betrag|summe)|total tagihan|jumlah tagihan|gesamtbrutto|total amount|total bayar)\b"
 )
 _SUM: Final = re.compile(
-    r"\b(?:totaux|totale?s?|gesamt\w*|sum|jumlah|montant|amount|importe|tagihan|\w*summe|\w*betrag|jml)\b"
+    r"\b(?:totaux|totale?s?|gesamt\w*|sum|jumlah|montant|amount|importe|tagihan|\w*summe|\w*betrag|jml|totaal|totale|bedrag|importo|factuurbedrag|valor)\b"
 )
 _KINDS: Final = (
     ("other", re.compile(r"\b(?:terbilang|in words|page|seite|capital|kapital|weight|gewicht)\b")),
@@ -45,14 +45,14 @@ _KINDS: Final = (
         "paid",
         re.compile(
             r"\b(?:paid|received|anzahlung(?:en)?|acomptes?|deposit|uang muka|down ?payment|prepa\w+|bezahlt"
-            r"|deja paye|regle|pagado|anticipo|terbayar|dibayar|payments?|pembayaran|dp|vorauszahlung(?:en)?"
+            r"|betaald|voldaan|pagato|deja paye|regle|pagado|anticipo|terbayar|dibayar|payments?|pembayaran|dp|vorauszahlung(?:en)?"
             r"|gezahlt|abschlagszahlung(?:en)?|geleistete)\b"
         ),
     ),
     (
         "due",
         re.compile(
-            r"\b(?:due|balance|zahlbetrag|a payer|outstanding|sisa|kurang bayar|zahlbar|offen\w*|owing|owed"
+            r"\b(?:due|balance|zahlbetrag|a payer|te betalen|openstaand|da pagare|outstanding|sisa|kurang bayar|zahlbar|offen\w*|owing|owed"
             r"|saldo|solde|harus dibayar|to be paid|zu zahlen|a pagar|restbetrag|payable|to pay"
             r"|zahlungsbetrag|forderung|noch|reste)\b"
         ),
@@ -60,14 +60,14 @@ _KINDS: Final = (
     (
         "charge",
         re.compile(
-            r"\b(?:versand\w*|shipping|freight|porto|ongkir|ongkos\w*|pengiriman|frais|fracht\w*|transport"
+            r"\b(?:versand\w*|verzend\w*|spedizione|shipping|freight|porto|ongkir|ongkos\w*|pengiriman|frais|fracht\w*|transport"
             r"|delivery|zuschlage?n?|biaya|handling|charges?|meterai|materai|port)\b"
         ),
     ),
     (
         "discount",
         re.compile(
-            r"\b(?:discount|rabatte?|diskon|remises?|potongan|nachlass|skonto|abschlage?n?|descuento|disc)\b"
+            r"\b(?:discount|rabatte?|diskon|remises?|potongan|nachlass|skonto|abschlage?n?|descuento|disc|korting|sconto|desconto)\b"
         ),
     ),
     ("rounding", re.compile(r"\b(?:rounding|rundung\w*|pembulatan|arrondi|redondeo)\b")),
@@ -116,7 +116,8 @@ def _taxed(text: str, at: int) -> tuple[Role, float]:
     net, total = _NET.search(text), _SUM.search(text) or _GROSS.search(text)
     if included and total and total.start() < included.start():
         return "gross", 1.0
-    if excluded and (net or total) and (net or total).start() <= excluded.start():  # type: ignore[union-attr]
+    named = net or total
+    if excluded and named and named.start() <= excluded.start():
         return "net", 1.0
     if net and net.start() < at and not total:
         return "net", 0.8
