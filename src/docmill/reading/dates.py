@@ -25,6 +25,7 @@ _MONTHS: Final = (
 )
 MONTHS: Final = {name: number for number, names in enumerate(_MONTHS, 1) for name in names.split()}
 
+_FIGURE: Final = re.compile(r"\d")
 _WORD: Final = r"[^\W\d_]{3,10}"
 _ISO: Final = re.compile(r"(?<![\d.])(\d{4})([-/.])(\d{1,2})\2(\d{1,2})(?!\d)")
 _NUMERIC: Final = re.compile(
@@ -57,6 +58,8 @@ class Found:
 def find(text: str, *, month_first: bool = False, packed: bool = False) -> list[Found]:
     """Every date in a text, from left to right; `packed` ones (20250314) only when asked for."""
     found: list[Found] = []
+    if not _FIGURE.search(text):
+        return found
     for date_found in sorted(_all(text, packed), key=lambda item: (item.start, -item.end)):
         if found and date_found.start < found[-1].end:
             continue

@@ -46,6 +46,7 @@ SYMBOLS: Final = {
     "₫": "VND",
 }
 
+_FIGURE: Final = re.compile(r"\d")
 _SPACES: Final = re.compile(r"['’ \xa0]")
 _NO_CENTS: Final = re.compile(r"[.,][-–]{1,2}$")
 _MONEY: Final = (
@@ -84,7 +85,7 @@ class Number:
 def find(text: str, mark: Mark = "") -> list[Number]:
     """Every number in a text that stands by itself, from left to right."""
     found: list[Number] = []
-    for match in _NUMBER.finditer(text):
+    for match in _NUMBER.finditer(text) if _FIGURE.search(text) else ():
         negative = bool(match["sign"] or match["sign2"] or match["minus"]) and "+" not in (
             match["sign"],
             match["sign2"],

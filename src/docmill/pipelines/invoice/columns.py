@@ -45,8 +45,9 @@ def place(header: Header, rows: Sequence[Row], mark: Mark) -> list[Placed]:
     """Every row with its numbers in their columns: by the headings, then by each other's edges."""
     edges: dict[int, Edges] = {}
     placed: list[Placed] = []
+    found = [figures(row, mark) for row in rows]
     for _ in range(2):
-        placed = [_place(header, row, figures(row, mark), edges) for row in rows]
+        placed = [_place(header, *pair, edges) for pair in zip(rows, found, strict=True)]
         edges = _edges(placed)
     return placed
 
@@ -65,6 +66,8 @@ def _edges(placed: Sequence[Placed]) -> dict[int, Edges]:
 
 def _place(header: Header, row: Row, found: list[Figure], edges: dict[int, Edges]) -> Placed:
     """The cheapest way to put a row's numbers into columns from left to right."""
+    if not found:
+        return Placed(row, {}, ())
     columns = header.columns
     costs = [
         [_cost(header, index, figure, edges.get(index)) for index in range(len(columns))]

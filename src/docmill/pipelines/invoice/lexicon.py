@@ -48,8 +48,8 @@ DATE: Final = re.compile(
 DATE_PLAIN: Final = re.compile(r"date|datum|tanggal|tgl|fecha|dated|data|le|vom|den|issued")
 NOT_DATE: Final = re.compile(
     r".*(?:liefer|leistung|delivery|order|bestell|livraison|ship|kirim|pesan|due|paid|payment|bayar"
-    r"|periode?|period|print|cetak|tempo|echeance|faellig|fallig|associe|debut|fin|entrega|vencimiento"
-    r"|reglement|version|po).*"
+    r"|periode?|period|print|cetak|tempo|echeance|faellig|fallig|associe|debut|definde|entrega|vencimiento"
+    r"|reglement|version).*|po"
 )
 DUE: Final = re.compile(
     r"(?:payment|invoice)?due(?:date|on|by)?|(?:please)?pay(?:able|ment)?(?:by|before|until)"

@@ -46,11 +46,20 @@ def parties(sheet: Sheet, phrases: list[Phrase], skipped: frozenset[int]) -> tup
     buyers += _addressed(sheet, blocks)
     sellers = [*sold_by, *_sellers(sheet, phrases, blocks, senders)]
     seller, buyer = _pair(_supported(sheet, sellers), [n for n in buyers if lexicon.fold(n.text) not in sure])
+    sure = {lexicon.fold(name.text) for name in (*sold_by, *buyers) if name.score > 0.9}
+    seller, buyer = _known(seller, sure), _known(buyer, sure)
     ids = tax_ids(whole, phrases, seller, buyer)
     return (
         Party(seller, ids[0], address_of(sheet, seller)),
         Party(buyer, ids[1], address_of(sheet, buyer)),
     )
+
+
+def _known(name: Value | None, sure: set[str]) -> Value | None:
+    """A name, less sure where no label says whose it is or nothing says it is a company's."""
+    if name is None or (lexicon.fold(name.value) in sure and lexicon.COMPANY.search(name.value)):
+        return name
+    return name.sure(min(name.confidence, 0.85))
 
 
 def _outside(row: Row, skipped: frozenset[int]) -> Row:

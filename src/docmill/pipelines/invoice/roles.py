@@ -31,6 +31,13 @@ _SUM: Final = re.compile(
     r"\b(?:totaux|totale?s?|gesamt\w*|sum|jumlah|montant|amount|importe|tagihan|\w*summe|\w*betrag|jml|totaal|totale|bedrag|importo|factuurbedrag|valor)\b"
 )
 _KINDS: Final = (
+    (
+        "other",
+        re.compile(
+            r"\b(?:steuer|ust|vat|tax|tva|gst|npwp|iva|btw)\W{0,3}(?:id|i\.?d|nr|no|number|nummer|reg)\b"
+            r"|\bn.? ?tva|\bnpwp\b|\bsteuer-?nr|ustid"
+        ),
+    ),
     ("other", re.compile(r"\b(?:terbilang|in words|page|seite|capital|kapital|weight|gewicht)\b")),
     ("withholding", re.compile(r"\b(?:pph|withholding|wht|retenue|retencion|irpf|quellensteuer)\b")),
     ("other_base", re.compile(r"nilai lain|other tax base")),
