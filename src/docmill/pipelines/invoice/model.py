@@ -3,8 +3,23 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
+from typing import Final
 
 from docmill.reading.pages import Box
+
+
+PARTY: Final = ("name", "tax_id", "address")
+TOTALS: Final = ("net", "tax", "gross", "withholding", "paid", "due")
+ITEM: Final = (
+    "description",
+    "quantity",
+    "unit",
+    "unit_price",
+    "discount",
+    "amount",
+    "code",
+    "tax_rate",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +53,8 @@ class Totals:
     due: Value | None = None
     tax_base: Value | None = None
     tax_rate: Value | None = None
+    charges: Value | None = None
+    discounts: Value | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,12 +86,12 @@ class Invoice:
         """Every field by its path, found or not."""
         for name in ("invoice_number", "issue_date", "due_date", "currency"):
             yield name, getattr(self, name)
-        for group in ("seller", "buyer", "totals"):
+        for group, names in (("seller", PARTY), ("buyer", PARTY), ("totals", TOTALS)):
             part = getattr(self, group)
-            for name in part.__slots__:
+            for name in names:
                 yield f"{group}.{name}", getattr(part, name)
         for index, line in enumerate(self.lines):
-            for name in line.__slots__:
+            for name in ITEM:
                 yield f"lines[{index}].{name}", getattr(line, name)
 
 

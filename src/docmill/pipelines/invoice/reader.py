@@ -5,14 +5,15 @@ from decimal import Decimal
 from typing import Final
 
 from docmill.pipelines.invoice import facts
-from docmill.pipelines.invoice.amounts import Amount, amounts_of
-from docmill.pipelines.invoice.items import Resolved, items_of, resolve
+from docmill.pipelines.invoice.amounts import amounts_of
+from docmill.pipelines.invoice.items import items_of, resolve
 from docmill.pipelines.invoice.labels import phrases_of
 from docmill.pipelines.invoice.layout import Sheet
-from docmill.pipelines.invoice.lines import Table, lines_of
-from docmill.pipelines.invoice.model import Invoice, Totals, Value, plain
+from docmill.pipelines.invoice.lines import lines_of
+from docmill.pipelines.invoice.model import Invoice
 from docmill.pipelines.invoice.parties import parties
-from docmill.pipelines.invoice.totals import Chosen, Pick, choose
+from docmill.pipelines.invoice.sums import totals_of
+from docmill.pipelines.invoice.totals import choose
 from docmill.reading import dates, numbers
 
 ZERO: Final = Decimal(0)
@@ -32,7 +33,7 @@ def read(sheet: Sheet) -> Invoice:
     number = facts.number(sheet, phrases)
     issued = facts.issue_date(sheet, phrases, number)
     seller, buyer = parties(sheet, phrases, table.rows)
-    totals = _totals(chosen, amounts)
+    totals = totals_of(chosen, amounts)
     boxes = [v.box for v in (totals.net, totals.tax, totals.gross) if v and v.box]
     return Invoice(
         invoice_number=number,
@@ -44,32 +45,3 @@ def read(sheet: Sheet) -> Invoice:
         totals=totals,
         lines=items_of(sheet, lines, 0.9 if chosen.lines_fit else 0.6),
     )
-
-
-def _totals(chosen: Chosen, amounts: list[Amount]) -> Totals:
-    sure = 0.55 + 0.3 * chosen.adds_up + 0.1 * chosen.lines_fit
-    alone = chosen.lines_fit and chosen.tax is None
-    return Totals(
-        net=_value(chosen.net or (chosen.gross if alone else None), sure),
-        tax=_value(chosen.tax, sure),
-        gross=_value(chosen.gross, sure),
-        withholding=_other(amounts, "withholding"),
-        paid=_other(amounts, "paid"),
-        due=_other(amounts, "due"),
-    )
-
-
-def _value(pick: Pick | None, confidence: float) -> Value | None:
-    if pick is None:
-        return None
-    figure = pick.amounts[0].figure
-    return Value(plain(pick.value), round(confidence, 2), figure.cell.page, figure.box, figure.text)
-
-
-def _other(amounts: list[Amount], role: str) -> Value | None:
-    found = [item for item in amounts if item.role == role]
-    if not found:
-        return None
-    best = max(found, key=lambda item: item.weight)
-    figure = best.figure
-    return Value(plain(abs(best.value)), 0.6, figure.cell.page, figure.box, figure.text)
