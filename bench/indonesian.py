@@ -17,10 +17,12 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from bench.papers import A4, FONTS, Paper
+from bench.papers import A4, FONTS, Paper, width
 from bench.trade import Deal, Firm, Sold, deal, rounded
 
-MONTHS = "Januari Februari Maret April Mei Juni Juli Agustus September Oktober November Desember".split()
+MONTHS = (
+    "Januari Februari Maret April Mei Juni Juli Agustus September Oktober November Desember".split()
+)
 SAY: dict[str, tuple[list[str], list[str]]] = {
     "number": (["No. Faktur", "Nomor Invoice", "No. Invoice", "Nomor"], ["Invoice No.", "Invoice Number", "Invoice #", "INV No"]),
     "date": (["Tanggal", "Tgl. Faktur", "Tanggal Invoice"], ["Date", "Invoice Date", "Date of Issue"]),
@@ -95,7 +97,9 @@ def style(rng: Random) -> Style:
     sale = deal(rng)
     lang = rng.choice([0, 0, 1, 2])
     point = rng.random() < (0.35 if lang == 0 else 0.7)
-    whole = all(line.amount == int(line.amount) for line in sale.lines) and sale.tax == int(sale.tax)
+    whole = all(line.amount == int(line.amount) for line in sale.lines) and sale.tax == int(
+        sale.tax
+    )
     whole = whole and sale.withheld == int(sale.withheld) and sale.paid == int(sale.paid)
     whole = whole and sale.discount == int(sale.discount) and sale.net * 11 % 12 == 0
     cents = 0 if whole and rng.random() < 0.6 else 2
@@ -116,7 +120,9 @@ def draw(style: Style) -> bytes:
     return style.paper.pdf()
 
 
-def block(style: Style, x: float, y: float, firm: Firm, *, to: str = "left", full: bool = True) -> float:
+def block(
+    style: Style, x: float, y: float, firm: Firm, *, to: str = "left", full: bool = True
+) -> float:
     step = style.paper.size * 1.35
     lines = [firm.name, firm.street, firm.town]
     if full:
@@ -134,9 +140,14 @@ def head(style: Style) -> float:
     y = 50.0
     if kind in place:
         x, to = place[kind]
-        style.paper.text(x, y, style.deal.seller.name, to=to, size=style.paper.size * style.rng.choice([1, 1.6]))
+        style.paper.text(
+            x, y, style.deal.seller.name, to=to, size=style.paper.size * style.rng.choice([1, 1.6])
+        )
         firm = style.deal.seller
-        for line in (firm.street + ", " + firm.town, f"Telp: {firm.phone}  Email: info@{firm.domain}")[: style.rng.randrange(1, 3)]:
+        for line in (
+            firm.street + ", " + firm.town,
+            f"Telp: {firm.phone}  Email: info@{firm.domain}",
+        )[: style.rng.randrange(1, 3)]:
             y += style.paper.size * 1.5
             style.paper.text(x, y, line, to=to)
         y += 20
@@ -168,7 +179,7 @@ def facts(style: Style, y: float) -> float:
     """The buyer on one side, number and dates on the other, or above each other."""
     pairs = labelled(style)
     shape = style.rng.choice(["beside", "swapped", "stacked", "ruled"])
-    left, right = (40.0, 340.0) if shape != "swapped" else (330.0, 40.0)
+    left, right = (40.0, 330.0) if shape != "swapped" else (330.0, 40.0)
     bottom = buyer(style, left, y)
     if shape == "stacked":
         return pairs_down(style, 40.0, bottom + 10, pairs)
@@ -184,23 +195,28 @@ def buyer(style: Style, x: float, y: float) -> float:
     if label:
         style.paper.text(x, y, style.say("buyer"))
     if ship:
-        style.paper.text(x + 150, y, style.say("ship"))
-        for at, line in enumerate(["Gudang " + style.deal.buyer.town.split()[0], style.deal.buyer.street]):
-            style.paper.text(x + 150, y + step * (at + 1), line)
-    return block(style, x, y + (step if label else 0), style.deal.buyer, full=style.chance(0.6) and not ship)
+        style.paper.text(x + 190, y, style.say("ship"))
+        for at, line in enumerate(
+            ["Gudang " + style.deal.buyer.town.split()[0], style.deal.buyer.street]
+        ):
+            style.paper.text(x + 190, y + step * (at + 1), line)
+    return block(
+        style, x, y + (step if label else 0), style.deal.buyer, full=style.chance(0.6) and not ship
+    )
 
 
 def pairs_down(style: Style, x: float, y: float, pairs: Sequence[tuple[str, str]]) -> float:
     colon = style.rng.choice([" : ", ": ", "", "cell"])
+    far = max(105.0, 12 + max(width(label, style.paper.font, style.paper.size) for label, _ in pairs))
     for label, value in pairs:
         if colon == "cell":
             style.paper.text(x, y, label)
-            style.paper.text(x + 105, y, ": " + value)
+            style.paper.text(x + far, y, ": " + value)
         elif colon:
             style.paper.text(x, y, label.rstrip(":") + colon + value)
         else:
             style.paper.text(x, y, label)
-            style.paper.text(x + 110, y, value)
+            style.paper.text(x + far, y, value)
         y += style.paper.size * 1.4
     return y
 
@@ -225,7 +241,9 @@ class Col:
 
     @property
     def anchor(self) -> float:
-        return {"left": self.x, "right": self.x + self.wide, "centre": self.x + self.wide / 2}[self.to]
+        return {"left": self.x, "right": self.x + self.wide, "centre": self.x + self.wide / 2}[
+            self.to
+        ]
 
 
 def columns(style: Style) -> list[Col]:
@@ -239,7 +257,14 @@ def columns(style: Style) -> list[Col]:
     if style.chance(0.15):
         keys.remove("quantity")
         keys.insert(keys.index("description"), "quantity")
-    wide = {"row": 22.0, "quantity": 48.0, "unit": 42.0, "price": 88.0, "percent": 36.0, "amount": 92.0}
+    wide = {
+        "row": 22.0,
+        "quantity": 48.0,
+        "unit": 42.0,
+        "price": 88.0,
+        "percent": 36.0,
+        "amount": 92.0,
+    }
     rest = 515 - sum(wide.get(key, 0) for key in keys)
     x, found = 40.0, list[Col]()
     for key in keys:
@@ -267,7 +292,9 @@ def table(style: Style, y: float) -> float:
     again, money, unit_in = style.chance(0.6), style.chance(0.25), style.chance(0.5)
     inside, split = style.chance(0.15), style.chance(0.3)
     for at, line in enumerate(style.deal.lines, 1):
-        texts = style.paper.wrapped(line.description, next(c.wide for c in cols if c.key == "description"), inside=inside)
+        texts = style.paper.wrapped(
+            line.description, next(c.wide for c in cols if c.key == "description"), inside=inside
+        )
         if y + (1 if split else len(texts)) * style.paper.size * 1.25 > 770:
             y = turned(style, cols, names if again else None)
         y = row(style, cols, line, at, texts, money=money, unit_in=unit_in)(y)
@@ -284,15 +311,31 @@ def turned(style: Style, cols: Sequence[Col], names: dict[str, str] | None) -> f
     return y
 
 
-def row(style: Style, cols: Sequence[Col], line: Sold, at: int, texts: list[str], *, money: bool, unit_in: bool) -> Any:
+def row(
+    style: Style,
+    cols: Sequence[Col],
+    line: Sold,
+    at: int,
+    texts: list[str],
+    *,
+    money: bool,
+    unit_in: bool,
+) -> Any:
     step = style.paper.size * 1.25
     own_unit = any(col.key == "unit" for col in cols)
 
     def put(y: float) -> float:
-        shown = {"row": str(at), "unit": line.unit, "amount": style.amount(line.amount, money=money)}
+        shown = {
+            "row": str(at),
+            "unit": line.unit,
+            "amount": style.amount(line.amount, money=money),
+        }
         if line.quantity is not None and line.price is not None:
             unit = f" {line.unit}" if unit_in and not own_unit else ""
-            shown |= {"quantity": style.count(line.quantity) + unit, "price": style.amount(line.price, money=money)}
+            shown |= {
+                "quantity": style.count(line.quantity) + unit,
+                "price": style.amount(line.price, money=money),
+            }
             shown |= {"percent": f"{line.percent:g}%" if line.percent else ""}
         for col in cols:
             if col.key != "description" and shown.get(col.key):
@@ -320,7 +363,9 @@ def sums(style: Style, y: float) -> float:
     if sale.rate == "12":
         rows.append((style.say("other"), sale.net * 11 / 12))
     if sale.rate:
-        rows.append((style.rng.choice(["PPN {}%", "PPN ({}%)", "VAT {}%"]).format(sale.rate), sale.tax))
+        rows.append(
+            (style.rng.choice(["PPN {}%", "PPN ({}%)", "VAT {}%"]).format(sale.rate), sale.tax)
+        )
     rows.append((style.say("gross"), sale.gross))
     if sale.withheld:
         rows.append((style.say("withheld"), -sale.withheld if style.chance(0.5) else sale.withheld))
@@ -352,16 +397,28 @@ def foot(style: Style, y: float) -> None:
         y = 60.0
     if style.chance(0.5):
         y += step
-        style.paper.text(40, y, "Terbilang: " + style.rng.choice(["# Sebelas juta rupiah #", "Seratus dua puluh ribu rupiah"]))
+        style.paper.text(
+            40,
+            y,
+            "Terbilang: "
+            + style.rng.choice(["# Sebelas juta rupiah #", "Seratus dua puluh ribu rupiah"]),
+        )
     y += 2 * step
-    bank = [f"Bank {style.rng.choice(['BCA', 'Mandiri', 'BNI'])} Cab. Jakarta", f"No. Rek: {sale.others['account']}"]
+    bank = [
+        f"Bank {style.rng.choice(['BCA', 'Mandiri', 'BNI'])} Cab. Jakarta",
+        f"No. Rek: {sale.others['account']}",
+    ]
     holder = style.rng.choice(["a/n {}", "Atas Nama: {}", "A/C Name: {}"]).format(sale.seller.name)
     for line in [*bank, holder] if sale.others["foot"] or style.chance(0.5) else []:
         style.paper.text(40, y, line)
         y += step
     if style.chance(0.4):
-        style.paper.text(430, y + step, f"{sale.seller.town.split()[0]}, {style.day(sale.issued, 0)}")
-        style.paper.text(430, y + 5 * step, style.rng.choice(["Budi Santoso", "Siti Rahayu", "Hormat kami,"]))
+        style.paper.text(
+            430, y + step, f"{sale.seller.town.split()[0]}, {style.day(sale.issued, 0)}"
+        )
+        style.paper.text(
+            430, y + 5 * step, style.rng.choice(["Budi Santoso", "Siti Rahayu", "Hormat kami,"])
+        )
     if sale.others["foot"]:
         firm = sale.seller
         line = f"{firm.name} - {firm.street} - {firm.town} - NPWP {firm.npwp}"

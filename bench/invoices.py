@@ -161,7 +161,9 @@ def _table(judged: list[Judged]) -> None:
             steps[max(step for step in STEPS if step <= sure)].append(right)
     print("confidence   values  right")
     for step in sorted(steps):
-        print(f"{step:4.2f} and up {len(steps[step]):7} {100 * sum(steps[step]) / len(steps[step]):6.1f} %")
+        print(
+            f"{step:4.2f} and up {len(steps[step]):7} {100 * sum(steps[step]) / len(steps[step]):6.1f} %"
+        )
     sure = [right for step, rights in steps.items() if step >= 0.9 for right in rights]
     if sure:
         print(f"0.90 and up {len(sure):7} {100 * sum(sure) / len(sure):6.1f} % together")

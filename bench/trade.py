@@ -5,11 +5,30 @@ from datetime import date, timedelta
 from decimal import ROUND_HALF_UP, Decimal
 from random import Random
 
-FORMS = ("PT {}", "PT. {}", "CV {}", "CV. {}", "UD {}", "PT {} Tbk", "{} Pte Ltd", "Toko {}", "PT {} (Persero)")
+FORMS = (
+    "PT {}",
+    "PT. {}",
+    "CV {}",
+    "CV. {}",
+    "UD {}",
+    "PT {} Tbk",
+    "{} Pte Ltd",
+    "Toko {}",
+    "PT {} (Persero)",
+)
 FIRST = "Maju Sinar Karya Bintang Surya Mitra Cahaya Sumber Anugerah Prima Global Multi Indo Nusantara".split()
 SECOND = "Jaya Abadi Sentosa Makmur Sejahtera Mandiri Lestari Utama Perkasa Teknologi Logistik Pangan".split()
-STREETS = "Sudirman Thamrin Gatot Subroto|Gajah Mada|Diponegoro|Ahmad Yani|Raya Bekasi Km 21|Pahlawan".split("|")
-TOWNS = ("Jakarta Selatan 12190", "Surabaya 60271", "Bandung 40115", "Bekasi 17530", "Semarang 50132", "Medan 20112")
+STREETS = "Sudirman Thamrin Gatot Subroto|Gajah Mada|Diponegoro|Ahmad Yani|Raya Bekasi Km 21|Pahlawan".split(
+    "|"
+)
+TOWNS = (
+    "Jakarta Selatan 12190",
+    "Surabaya 60271",
+    "Bandung 40115",
+    "Bekasi 17530",
+    "Semarang 50132",
+    "Medan 20112",
+)
 GOODS = (
     "Kertas HVS A4 80 gram", "Tinta printer hitam 70 ml", "Jasa konsultasi pajak bulan Maret", "Semen Portland 50 kg",
     "Besi beton polos diameter 12 mm panjang 12 meter", "Laptop 14 inch RAM 16 GB SSD 512 GB garansi resmi 2 tahun",
@@ -19,7 +38,22 @@ GOODS = (
     "Kopi arabika Gayo grade 1", "Cetak brosur A5 full color 2 sisi", "Training K3 umum 3 hari", "Filter oli C-1142",
     "Kabel NYM 3x2.5 mm Eterna", "Pipa PVC AW 4 inch", "Meja kantor 120 x 60 cm", "Design and engineering works phase 2",
 )  # fmt: skip
-UNITS = ("pcs", "unit", "kg", "box", "set", "jam", "bulan", "liter", "lembar", "roll", "PCS", "Unit", "ea", "rim")
+UNITS = (
+    "pcs",
+    "unit",
+    "kg",
+    "box",
+    "set",
+    "jam",
+    "bulan",
+    "liter",
+    "lembar",
+    "roll",
+    "PCS",
+    "Unit",
+    "ea",
+    "rim",
+)
 
 
 @dataclass
@@ -66,14 +100,18 @@ def rounded(value: Decimal, places: int) -> Decimal:
 
 
 def firm(rng: Random) -> Firm:
-    core = f"{rng.choice(FIRST)} {rng.choice(SECOND)}" + (f" {rng.choice(SECOND)}" if rng.random() < 0.2 else "")
+    core = f"{rng.choice(FIRST)} {rng.choice(SECOND)}" + (
+        f" {rng.choice(SECOND)}" if rng.random() < 0.2 else ""
+    )
     digits = [rng.randrange(10) for _ in range(15)]
     d = "".join(map(str, digits))
     npwp = f"{d[:2]}.{d[2:5]}.{d[5:8]}.{d[8]}-{d[9:12]}.{d[12:]}" if rng.random() < 0.7 else "0" + d
     number = f"({rng.choice(['021', '031', '022'])}) {rng.randrange(2000000, 8999999)}"
     name = rng.choice(FORMS).format(core)
     street = f"Jl. {rng.choice(STREETS)} No. {rng.randrange(1, 200)}"
-    return Firm(name, street, rng.choice(TOWNS), npwp, number, core.lower().replace(" ", "") + ".co.id")
+    return Firm(
+        name, street, rng.choice(TOWNS), npwp, number, core.lower().replace(" ", "") + ".co.id"
+    )
 
 
 def sold(rng: Random, places: int, foreign: bool) -> Sold:
@@ -118,20 +156,27 @@ def deal(rng: Random, *, most: int = 40) -> Deal:
         fee = rounded(Decimal(rng.randrange(1, 50)) * (10 if foreign else 25000), places)
         lines[at] = Sold(rng.choice(GOODS), None, "", None, Decimal(0), fee)
     total = sum((line.amount for line in lines), Decimal(0))
-    off = rounded(total * rng.choice([2, 5, 10]) / 100, places) if rng.random() < 0.15 else Decimal(0)
+    off = (
+        rounded(total * rng.choice([2, 5, 10]) / 100, places) if rng.random() < 0.15 else Decimal(0)
+    )
     net = total - off
     rate = rng.choice(["11", "11", "12", ""])
     tax = rounded(net * 11 / 100, places) if rate else Decimal(0)
     gross = net + tax
     withheld = rounded(net * 2 / 100, places) if rng.random() < 0.2 else Decimal(0)
-    paid = rng.choice([gross - withheld, rounded(gross / 2, places)]) if rng.random() < 0.2 else Decimal(0)
+    paid = (
+        rng.choice([gross - withheld, rounded(gross / 2, places)])
+        if rng.random() < 0.2
+        else Decimal(0)
+    )
     due = issued + timedelta(days=rng.choice([7, 14, 30, 45])) if rng.random() < 0.7 else None
     code = rng.choice(["USD", "SGD", "EUR"]) if foreign else "IDR"
     others = {
         "po": f"PO-{rng.randrange(10000, 99999)}",
         "do": f"SJ/{rng.randrange(100, 999)}/{issued.year}",
         "customer": f"C{rng.randrange(1000, 9999)}",
-        "account": " ".join(str(rng.randrange(100, 999)) for _ in range(3)) + str(rng.randrange(10)),
+        "account": " ".join(str(rng.randrange(100, 999)) for _ in range(3))
+        + str(rng.randrange(10)),
     }
     return Deal(
         seller, buyer, number(rng, issued), issued, due, code, lines, off, net, rate, tax, gross,

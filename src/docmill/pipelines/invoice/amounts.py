@@ -14,7 +14,8 @@ FROM_ABOVE: Final = 0.7
 ROWS_ABOVE: Final = 4
 PROSE: Final = 70
 _CONTEXT: Final = re.compile(
-    r"(?:\b(?:auf|on|aus|von|sur|of|dari|x|de|every|bis|from|over)|(?<!\w)[x×*@])\s*$", re.IGNORECASE
+    r"(?:\b(?:auf|on|aus|von|sur|of|dari|x|de|every|bis|from|over)|(?<!\w)[x×*@])\s*$",
+    re.IGNORECASE,
 )
 _LETTERS: Final = re.compile(r"[^\W\d_]{2,}")
 
@@ -101,7 +102,9 @@ def _label_between(row: Row, first: Figure, second: Figure) -> bool:
     if first.cell is second.cell:
         between = first.cell.text[first.number.end : second.number.start]
         return bool(_LETTERS.search(_without_money(between)))
-    inner = [c for c in row.cells if first.cell.box.x1 <= c.box.x0 and c.box.x1 <= second.cell.box.x0]
+    inner = [
+        c for c in row.cells if first.cell.box.x1 <= c.box.x0 and c.box.x1 <= second.cell.box.x0
+    ]
     texts = [cell.text for cell in inner]
     texts += [first.cell.text[first.number.end :], second.cell.text[: second.number.start]]
     return any(_LETTERS.search(_without_money(text)) for text in texts)

@@ -36,7 +36,9 @@ class Block:
 
     @property
     def address(self) -> bool:
-        return len(self.cells) > 1 and bool(_ADDRESS.search("\n".join(c.text for c in self.cells[1:])))
+        return len(self.cells) > 1 and bool(
+            _ADDRESS.search("\n".join(c.text for c in self.cells[1:]))
+        )
 
     @property
     def contact(self) -> bool:
@@ -68,7 +70,11 @@ def _over(before: list[Cell], cell: Cell) -> Cell | None:
     """The nearest cell above that shares some width."""
     for other in reversed(before):
         apart = cell.box.middle - other.box.middle
-        if other.page == cell.page and 2 < apart < 3.5 * cell.box.height and _over_each_other(other, cell):
+        if (
+            other.page == cell.page
+            and 2 < apart < 3.5 * cell.box.height
+            and _over_each_other(other, cell)
+        ):
             return other
     return None
 

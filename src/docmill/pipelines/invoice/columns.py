@@ -128,5 +128,7 @@ def _kind_fits(column: Column, figure: Figure) -> bool:
     if number.percent:
         return column.kind in _PERCENT
     if column.kind == "position":
-        return number.value == int(number.value) and 0 <= number.value < 10000 and not number.currency
+        return (
+            number.value == int(number.value) and 0 <= number.value < 10000 and not number.currency
+        )
     return not (number.currency and column.kind in {"quantity", "tax_rate"})

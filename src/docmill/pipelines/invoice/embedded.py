@@ -36,7 +36,11 @@ def parsed(content: bytes) -> Invoice | None:
         return None
     if _name(root) in _CII:
         return _cii(root)
-    return _ubl(root) if _name(root) == "Invoice" and _find(root, "LegalMonetaryTotal") is not None else None
+    return (
+        _ubl(root)
+        if _name(root) == "Invoice" and _find(root, "LegalMonetaryTotal") is not None
+        else None
+    )
 
 
 def _name(element: Element) -> str:
@@ -71,7 +75,11 @@ def _number(element: Element | None, *path: str) -> Value | None:
         number = Decimal(found.value) if found else None
     except InvalidOperation:
         return None
-    return Value(plain(number), SURE, text=plain(number)) if number is not None and number.is_finite() else None
+    return (
+        Value(plain(number), SURE, text=plain(number))
+        if number is not None and number.is_finite()
+        else None
+    )
 
 
 def _date(element: Element | None, *path: str) -> Value | None:

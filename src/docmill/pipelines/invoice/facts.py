@@ -16,7 +16,9 @@ from docmill.reading.pages import Box
 
 AGAIN: Final = 0.06  # for each further place that says the same
 _ID: Final = re.compile(r"[A-Za-z0-9][\w/.&#+-]*(?:\s?/\s?[\w.-]+)*")
-_NO: Final = re.compile(r"(?:\(\d+\)\s*|(?:n[°ºr]|no|num(?:mer|ber|[ée]ro)?|#)[.:]*\s*[:#]?\s+|[:#]\s*)+", re.IGNORECASE)
+_NO: Final = re.compile(
+    r"(?:\(\d+\)\s*|(?:n[°ºr]|no|num(?:mer|ber|[ée]ro)?|#)[.:]*\s*[:#]?\s+|[:#]\s*)+", re.IGNORECASE
+)
 _MONTH_YEAR: Final = re.compile(r"(?:\d{1,2}/\d{4}|\d{1,3}%)$")
 _PLACES: Final = {Where.BEHIND: 0.0, Where.BESIDE: 0.02, Where.BELOW: 0.08, Where.FAR_BELOW: 0.3}
 
@@ -38,7 +40,10 @@ def best(candidates: Iterable[Candidate], least: float = 0.2) -> Value | None:
     for candidate in candidates:
         support[candidate.value].append(candidate)
     ranked = sorted(
-        ((max(item.score for item in same) + AGAIN * min(len(same) - 1, 3), same) for same in support.values()),
+        (
+            (max(item.score for item in same) + AGAIN * min(len(same) - 1, 3), same)
+            for same in support.values()
+        ),
         key=lambda pair: -pair[0],
     )
     if not ranked or ranked[0][0] < least:
@@ -61,7 +66,7 @@ def number(sheet: Sheet, phrases: list[Phrase]) -> Value | None:
 
 
 def _numbers(sheet: Sheet, phrase: Phrase, weight: float) -> Iterator[Candidate]:
-    before = lexicon.fold(phrase.cell.text[: phrase.start])
+    before = "" if phrase.first else lexicon.fold(phrase.cell.text[: phrase.start])
     strong = weight == 1.0
     if lexicon.NOT_NUMBER.fullmatch(before + phrase.key):
         return
@@ -97,7 +102,11 @@ def _id(text: str) -> str:
     joined = re.match(r"[A-Z]{1,4} \d[\w/.-]*", text)
     if not any(char.isdigit() for char in made):
         made = joined[0].rstrip(".-/") if joined else ""
-    if not made or dates.find(text[: len(made) + 16]) and dates.find(text[: len(made) + 16])[0].start == 0:
+    if (
+        not made
+        or dates.find(text[: len(made) + 16])
+        and dates.find(text[: len(made) + 16])[0].start == 0
+    ):
         return ""
     figures = numbers.find(text)
     if figures and figures[0].start == 0 and (figures[0].currency or figures[0].percent):
@@ -123,7 +132,7 @@ def issue_date(sheet: Sheet, phrases: list[Phrase], number: Value | None) -> Val
     found: list[Candidate] = []
     for pattern, weight in ((lexicon.DATE, 1.0), (lexicon.DATE_PLAIN, 0.8)):
         for phrase in matching(phrases, pattern):
-            before = lexicon.fold(phrase.cell.text[: phrase.start])
+            before = "" if phrase.first else lexicon.fold(phrase.cell.text[: phrase.start])
             if weight < 1 and not _plain(before):
                 continue
             found += _dates(sheet, phrase, weight)
@@ -167,7 +176,11 @@ def _loose_dates(sheet: Sheet, row: Row, number: Value | None) -> Iterator[Candi
             before = lexicon.fold(own or left)
             height = cell.box.middle / sheet.height(cell.page) + (cell.page - 1)
             score = 0.4 - 0.3 * min(height, 1)
-            if number and number.value in row.text and before.endswith(("vom", "du", "date", "den")):
+            if (
+                number
+                and number.value in row.text
+                and before.endswith(("vom", "du", "date", "den"))
+            ):
                 score = 0.85
             elif re.search(r"[^\W\d_]{3,},\s*(?:den|le|the)?\s*$", cell.text[: found.start]):
                 score = 0.75 - 0.2 * min(height, 1)
@@ -207,7 +220,9 @@ def currency(sheet: Sheet, phrases: list[Phrase], totals: Sequence[Box]) -> Valu
         for spot in spots(sheet, phrase):
             code = next(iter(_codes(spot.text)), None)
             if code:
-                found.append(_candidate(code[0], 1.2, spot.cell, spot.start + code[1], spot.start + code[2]))
+                found.append(
+                    _candidate(code[0], 1.2, spot.cell, spot.start + code[1], spot.start + code[2])
+                )
                 break
     counts: Counter[str] = Counter()
     seen: dict[str, Candidate] = {}
@@ -240,6 +255,5 @@ _CODE: Final = re.compile(
 
 def _codes(text: str) -> list[tuple[str, int, int]]:
     return [
-        (numbers.currency(match[0]), match.start(), match.end())
-        for match in _CODE.finditer(text)
+        (numbers.currency(match[0]), match.start(), match.end()) for match in _CODE.finditer(text)
     ]

@@ -98,13 +98,18 @@ def _named(row: Row) -> Iterator[tuple[Column, Cell]]:
         yield from _parts(cell)
 
 
-def _parts(cell: Cell) -> Iterator[tuple[Column, Cell]]:
+def _parts(cell: Cell) -> list[tuple[Column, Cell]]:
     """A cell cut into known headings, the longest first; the whole cell where it is one."""
-    kind = heading(cell.text)
-    if kind:
-        yield Column(kind, cell.box.x0, cell.box.x1, cell.text), cell
-        return
-    cell = cell_of([part for word in cell.words for part in _halves(word)], cell.page)
+    whole = heading(cell.text)
+    parts = _cut(cell_of([part for word in cell.words for part in _halves(word)], cell.page))
+    kinds = {column.kind for column, _ in parts}
+    if whole and (len(kinds - {""}) < 2 or "/" in cell.text.split("  ")[0]):
+        return [(Column(whole, cell.box.x0, cell.box.x1, cell.text), cell)]
+    return parts
+
+
+def _cut(cell: Cell) -> list[tuple[Column, Cell]]:
+    parts: list[tuple[Column, Cell]] = []
     words, at, unknown = cell.words, 0, list[Word]()
     while at < len(words):
         size, kind = _longest(cell, at)
@@ -112,12 +117,12 @@ def _parts(cell: Cell) -> Iterator[tuple[Column, Cell]]:
             unknown.append(words[at])
             at += 1
             continue
-        yield from _unknown(unknown, cell.page)
+        parts += _unknown(unknown, cell.page)
         unknown = []
         part = cell_of(words[at : at + size], cell.page)
-        yield Column(kind, part.box.x0, part.box.x1, part.text), part
+        parts.append((Column(kind, part.box.x0, part.box.x1, part.text), part))
         at += size
-    yield from _unknown(unknown, cell.page)
+    return [*parts, *_unknown(unknown, cell.page)]
 
 
 def _halves(word: Word) -> list[Word]:

@@ -90,4 +90,8 @@ def _cell_of(sheet: Sheet, name: Value | None):  # type: ignore[no-untyped-def]
 
 def _holds(cell: Cell, name: Value) -> bool:
     box = name.box
-    return bool(box) and cell.box.y0 <= box.middle <= cell.box.y1 and cell.box.x0 - 1 <= box.x0 <= cell.box.x1
+    return (
+        bool(box)
+        and cell.box.y0 <= box.middle <= cell.box.y1
+        and cell.box.x0 - 1 <= box.x0 <= cell.box.x1
+    )

@@ -60,7 +60,9 @@ def _item(sheet: Sheet, line: Resolved, starts: set[int], confidence: float) -> 
         description=_text(words.get("description", []), line.raw.row.page, sure - 0.1),
         quantity=_value(figures.get("quantity"), line.quantity, sure),
         unit=_unit(line, words),
-        unit_price=_value(figures.get("unit_price"), line.price, min(sure, 0.85) if line.discount else sure),
+        unit_price=_value(
+            figures.get("unit_price"), line.price, min(sure, 0.85) if line.discount else sure
+        ),
         discount=_value(figures.get("discount"), line.discount, sure),
         amount=_value(figures["amount"], line.amount, sure),
         code=_text(words.get("code", []), line.raw.row.page, sure - 0.15),

@@ -17,6 +17,7 @@ _TOKEN: Final = re.compile(r"[^\s:/]+:?|:|/")
 _NUMBERING: Final = re.compile(r"\(?\d{1,2}[).]\s*(?=[^\W\d])")
 _LEAD: Final = re.compile(r"^[\s:=.#>–-]+")
 _INSIDE_ID: Final = re.compile(r"[/.-]+\w*\d")
+_TWIN: Final = re.compile(r"\s*[/(|]\s*[^\W\d][^:\d]{0,30}\s*(?=:|$)")  # the label again, translated
 _LETTER: Final = re.compile(r"[^\W\d_]")
 
 
@@ -67,9 +68,7 @@ class Spot:
 
 def phrases_of(sheet: Sheet) -> list[Phrase]:
     """All that could be a label, longer ones before shorter ones at each place."""
-    return [
-        phrase for row, column, cell in sheet.cells for phrase in _phrases(row, column, cell)
-    ]
+    return [phrase for row, column, cell in sheet.cells for phrase in _phrases(row, column, cell)]
 
 
 def _phrases(row: Row, column: int, cell: Cell) -> Iterator[Phrase]:
@@ -88,7 +87,7 @@ def _phrases(row: Row, column: int, cell: Cell) -> Iterator[Phrase]:
             if cell.text[end - 1] == ":":
                 break
         for end, known in reversed(keys):
-            if known:
+            if known and cell.text[end - 1] != "/":
                 yield Phrase(row, column, cell, start, end, known, at == 0)
 
 
@@ -105,9 +104,10 @@ def matching(phrases: list[Phrase], pattern: re.Pattern[str]) -> list[Phrase]:
 
 def spots(sheet: Sheet, phrase: Phrase) -> Iterator[Spot]:
     """Where the value of a label may stand, likeliest first."""
-    rest = phrase.cell.text[phrase.end :]
-    lead = _LEAD.match(rest)
-    start = phrase.end + (lead.end() if lead else 0)
+    twin = _TWIN.match(phrase.cell.text, phrase.end)
+    end = twin.end() if twin else phrase.end
+    lead = _LEAD.match(phrase.cell.text[end:])
+    start = end + (lead.end() if lead else 0)
     if start < len(phrase.cell.text):
         yield Spot(phrase.cell, start, Where.BEHIND)
     for cell in phrase.row.cells[phrase.column + 1 : phrase.column + 3]:

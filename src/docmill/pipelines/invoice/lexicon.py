@@ -90,7 +90,7 @@ SHIP: Final = re.compile(
     r"|consignee|afleveradres|bezorgadres|verzendadres|billing(?:contact)|technicalcontact|kirimke|tujuanpengiriman|shipto.*"
 )
 HOLDER: Final = re.compile(
-    r"(?:account|bankaccount|beneficiary)s?(?:name|holder)|beneficiary|kontoinhaber|atasnama|an|namarekening"
+    r"(?:account|acc?|bankaccount|beneficiary)s?(?:name|holder)|beneficiary|kontoinhaber|atasnama|an|namarekening"
     r"|namapemilikrekening|titulaire(?:ducompte)?|titular|payableto|payee|makeallcheques?payableto"
 )
 TAX_ID: Final = re.compile(

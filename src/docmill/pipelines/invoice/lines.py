@@ -11,7 +11,9 @@ from docmill.pipelines.invoice.layout import Figure, Row, Sheet
 from docmill.pipelines.invoice.roles import role
 
 STRAY: Final = 5.0  # of the height: how far from its amount a quantity or price may stand
-_ENDS: Final = frozenset({"net", "gross", "tax", "due", "paid", "base", "other_base", "withholding"})
+_ENDS: Final = frozenset(
+    {"net", "gross", "tax", "due", "paid", "base", "other_base", "withholding"}
+)
 _EXTRAS: Final = frozenset({"charge", "discount", "rounding"})
 _NUMERIC: Final = ("quantity", "unit_price", "discount", "tax_rate", "amount")
 
@@ -87,7 +89,8 @@ def _body(sheet: Sheet, header: Header, rows: Sequence[Row]) -> list[Raw]:
         label = role(_words(row, header))[0]
         full = "quantity" in raw.figures or "unit_price" in raw.figures
         both = "quantity" in raw.figures and "unit_price" in raw.figures
-        if label in _ENDS and not both:
+        counted = row.of(header, "position") is not None and not ended
+        if label in _ENDS and not (both or counted):
             ended = True
         elif not ended or (full and _holds(raw)):
             anchors.append(_marked(raw, label, full))
@@ -100,7 +103,11 @@ def _inferred(header: Header, placed: Sequence[Placed]) -> Header:
         for index, column in enumerate(header.columns):
             if header.has(kind) or column.kind:
                 continue
-            columns = (*header.columns[:index], replace(column, kind=kind), *header.columns[index + 1 :])
+            columns = (
+                *header.columns[:index],
+                replace(column, kind=kind),
+                *header.columns[index + 1 :],
+            )
             tried = replace(header, columns=columns)
             if _share(tried, placed) > 0.5:
                 header = tried

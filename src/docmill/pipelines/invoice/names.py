@@ -16,7 +16,9 @@ ROWS: Final = 10
 REACH: Final = 13.0
 LINKED: Final = 0.45
 MAILED: Final = 0.3
-_PARTS: Final = re.compile(r"\s*(?:\bau capital\b|[·•|●∙◦▪]|\s[–—-]\s|,\s(?=[^,]*\d)|\s{2,}(?=\S+\s?\d))\s*")
+_PARTS: Final = re.compile(
+    r"\s*(?:\bau capital\b|[·•|●∙◦▪]|\s[–—-]\s|,\s(?=[^,]*\d)|\s{2,}(?=\S+\s?\d))\s*"
+)
 _LABEL: Final = re.compile(
     r"(?:(?:a/c |account )?name|nama|nom|company|kepada|yth\.?|to|client|atas nama|a\.?n\.?)\s?:\s*"
     r"|(?:a/n|a\.n\.|atas nama|an\.|kepada yth\.?|yth\.?)\s+",
@@ -37,12 +39,19 @@ _NOT_NAME: Final = re.compile(
     re.IGNORECASE,
 )
 _NOT_COMPANY: Final = re.compile(
-    r"(?:bill|ship|sold|invoice|kepada|from|to|geschäftsf|vertreten|licensed|bank|firma|firm|herr|an|c/o)\b", re.I
+    r"(?:bill|ship|sold|invoice|kepada|from|to|geschäftsf|vertreten|licensed|bank|firma|firm|herr|an|c/o)\b",
+    re.I,
 )
 _POSTCODE: Final = re.compile(r"(?<!\d)\d{4,6}$")
-_STREET: Final = re.compile(r"[^\d]*(?:stra(?:ss|ß)e|str\.|weg|allee|platz|rue|street|avenue|road|ufer)\s*\d", re.I)
-_DOMAIN: Final = re.compile(r"(?:@|www\.|https?://(?:www\.)?)([a-z0-9.-]+)\.[a-z]{2,}", re.IGNORECASE)
-_SHARED: Final = frozenset({"gmail", "yahoo", "outlook", "hotmail", "gmx", "web", "example", "icloud", "tonline"})
+_STREET: Final = re.compile(
+    r"[^\d]*(?:stra(?:ss|ß)e|str\.|weg|allee|platz|rue|street|avenue|road|ufer)\s*\d", re.I
+)
+_DOMAIN: Final = re.compile(
+    r"(?:@|www\.|https?://(?:www\.)?)([a-z0-9.-]+)\.[a-z]{2,}", re.IGNORECASE
+)
+_SHARED: Final = frozenset(
+    {"gmail", "yahoo", "outlook", "hotmail", "gmx", "web", "example", "icloud", "tonline"}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +99,14 @@ def is_name(text: str) -> bool:
 def _labelling(text: str) -> bool:
     """Whether the words only say that a name follows."""
     key = lexicon.fold(text)
-    patterns = (lexicon.BUYER, lexicon.SELLER, lexicon.SHIP, lexicon.HOLDER, lexicon.NUMBER, lexicon.DATE)
+    patterns = (
+        lexicon.BUYER,
+        lexicon.SELLER,
+        lexicon.SHIP,
+        lexicon.HOLDER,
+        lexicon.NUMBER,
+        lexicon.DATE,
+    )
     return any(pattern.fullmatch(key) for pattern in (*patterns, lexicon.DUE, lexicon.NUMBER_TITLE))
 
 

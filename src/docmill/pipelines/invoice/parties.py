@@ -26,11 +26,13 @@ COMPANY: Final = 0.2
 LABELLED: Final = 0.85
 _POSTCODE: Final = re.compile(r"(?<!\d)(?:[A-Z]{1,2}-)?\d{4,6}(?!\d)")
 _CONTACT: Final = re.compile(
-    r"\b(?:tel|fon|phone|telefon|fax|e?-?mail|www|https?|iban|bic|ust|vat|npwp|siret|hrb)\b|@", re.IGNORECASE
+    r"\b(?:tel|fon|phone|telefon|fax|e?-?mail|www|https?|iban|bic|ust|vat|npwp|siret|hrb)\b|@",
+    re.IGNORECASE,
 )
 _NAME_LABEL: Final = re.compile(r"(?:name|nama|nom|nombre|company|firma|perusahaan|namaperusahaan)")
 _COURTESIES: Final = frozenset({"herr", "herrn", "frau", "bapak", "ibu", "mr", "mrs", "mme"})
 _BANK: Final = re.compile(r"\b(?:bank|sparkasse|banque|banco)\b", re.IGNORECASE)
+_OWN: Final = re.compile(r"NPWP|USt|VAT|TVA|HRB|IBAN|SIRET|[Tt]el\b|@|www", re.IGNORECASE)
 _OTHER_LABEL: Final = re.compile(r"[^:]{2,30}\s?:(?:\s|$)")
 
 
@@ -45,7 +47,9 @@ def parties(sheet: Sheet, phrases: list[Phrase], skipped: frozenset[int]) -> tup
     sure = {lexicon.fold(name.text) for name in sold_by if name.score > 0.8}
     buyers += _addressed(sheet, blocks)
     sellers = [*sold_by, *_sellers(sheet, phrases, blocks, senders)]
-    seller, buyer = _pair(_supported(sheet, sellers), [n for n in buyers if lexicon.fold(n.text) not in sure])
+    seller, buyer = _pair(
+        _supported(sheet, sellers), [n for n in buyers if lexicon.fold(n.text) not in sure]
+    )
     sure = {lexicon.fold(name.text) for name in (*sold_by, *buyers) if name.score > 0.9}
     seller, buyer = _known(seller, sure), _known(buyer, sure)
     ids = tax_ids(whole, phrases, seller, buyer)
@@ -97,7 +101,9 @@ def _supported(sheet: Sheet, names: list[Name]) -> list[Name]:
     """Names, better where other cells carry them too."""
     texts = [lexicon.fold(cell.text) for _, _, cell in sheet.cells]
     keys = {lexicon.fold(name.text) for name in names}
-    counts = {key: sum(key in text and key != text for text in texts) for key in keys if len(key) > 4}
+    counts = {
+        key: sum(key in text and key != text for text in texts) for key in keys if len(key) > 4
+    }
     return [
         replace(name, score=name.score + 0.07 * min(counts.get(lexicon.fold(name.text), 0), 3))
         for name in names
@@ -189,7 +195,8 @@ def _addressed(sheet: Sheet, blocks: list[Block]) -> Iterator[Name]:
         if not first or first.page > 1 or first.box.y0 > 0.5 * sheet.height(1):
             continue
         if block.address and not block.ship:
-            worth = 0.4 + 0.2 * (first.box.y0 / sheet.height(1)) - 0.25 * block.contact
+            worth = 0.4 + 0.2 * (first.box.y0 / sheet.height(1)) - 0.15 * block.contact
+            worth -= 0.25 if first.box.y0 < 0.1 * sheet.height(1) else 0.0
             yield named(first, 0, worth)
 
 
@@ -199,7 +206,7 @@ def _sellers(
     known = domains(sheet)
     for _, cell in senders:
         yield named(cell, 0, 0.85)
-    for name in _labelled(sheet, phrases, lexicon.HOLDER, 0.5):
+    for name in _labelled(sheet, phrases, lexicon.HOLDER, 0.6):
         yield _better(name, known)
     for block in blocks:
         yield from (_better(name, known) for name in _letterhead(sheet, block))
@@ -209,7 +216,9 @@ def _sellers(
 
 def _better(name: Name, known: dict[str, float]) -> Name:
     more = COMPANY if lexicon.COMPANY.search(name.text) else 0.0
-    more += max((worth for domain, worth in known.items() if known_by(name.text, domain)), default=0.0)
+    more += max(
+        (worth for domain, worth in known.items() if known_by(name.text, domain)), default=0.0
+    )
     return Name(name.text, name.cell, name.start, min(name.score + more, 1.1))
 
 
@@ -220,7 +229,9 @@ def _letterhead(sheet: Sheet, block: Block) -> Iterator[Name]:
         return
     height = names[0].box.y0 / sheet.height(names[0].page)
     worth = 0.15 + 0.25 * block.contact + (0.15 if block.address and block.contact else 0.05)
-    worth += 0.15 if height < 0.15 else 0.05 if height > 0.85 else 0.0
+    worth += 0.3 if height < 0.12 else 0.05 if height > 0.85 else 0.0
+    if len(names) > 1 and lexicon.COMPANY.search(names[1].text):
+        names = sorted(names[:2], key=lambda cell: not lexicon.COMPANY.search(cell.text))
     for order, cell in enumerate(names[:2]):
         less = 0.1 if lexicon.COMPANY.search(cell.text) else 0.3
         yield named(cell, 0, worth - 0.1 * (cell.page > 1) - less * order)
@@ -232,5 +243,10 @@ def _companies(sheet: Sheet, row: Row) -> Iterator[Name]:
     edge = 0.25 if height < 0.12 else 0.15 if height > 0.88 else 0.0
     for cell in row.cells:
         part = parts_of(cell.text)[0]
-        if is_name(part) and not _BANK.search(part) and (edge or lexicon.COMPANY.search(part)) and len(part.split()) <= 7:
-            yield named(cell, 0, 0.05 + edge - 0.05 * (row.page > 1))
+        if (
+            is_name(part)
+            and not _BANK.search(part)
+            and (edge or lexicon.COMPANY.search(part))
+            and len(part.split()) <= 7
+        ):
+            yield named(cell, 0, 0.05 + edge + imprint - 0.05 * (row.page > 1))

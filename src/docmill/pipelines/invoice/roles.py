@@ -22,7 +22,9 @@ _NET: Final = re.compile(
     r"\b(?:net|netto\w*|sub ?-?total|zwischensumme|positionssumme|warenwert|sous[- ]total|h\.?t|base"
     r"|gesamtnetto|summe positionen|\w*netto|jumlah harga jual|harga jual|nettosumme|neto|subtotaal|imponibile|subtotale|grondslag|exclusief)\b"
 )
-_SUB: Final = re.compile(r"\b(?:sub ?-?total|zwischensumme|sous[- ]total|positionssumme|warenwert|subtotaal)\b")
+_SUB: Final = re.compile(
+    r"\b(?:sub ?-?total|zwischensumme|sous[- ]total|positionssumme|warenwert|subtotaal)\b"
+)
 _GROSS: Final = re.compile(
     r"\b(?:brutto\w*|gross|grand|ttc|end(?:betrag|summe)|invoice total|total invoice|rechnungs(?:betrag|summe)"
     r"|gesamt(?:betrag|summe)|total tagihan|jumlah tagihan|gesamtbrutto|total amount|total bayar)\b"
@@ -39,7 +41,10 @@ _KINDS: Final = (
         ),
     ),
     ("other", re.compile(r"\b(?:terbilang|in words|page|seite|capital|kapital|weight|gewicht)\b")),
-    ("withholding", re.compile(r"\b(?:pph|withholding|wht|retenue|retencion|irpf|quellensteuer)\b")),
+    (
+        "withholding",
+        re.compile(r"\b(?:pph|withholding|wht|retenue|retencion|irpf|quellensteuer)\b"),
+    ),
     ("other_base", re.compile(r"nilai lain|other tax base")),
     (
         "base",
@@ -95,8 +100,14 @@ def role(label: str) -> tuple[Role, float]:
 def _overruled(kind: str, text: str) -> bool:
     """`Total incl. freight`, `VAT on shipping`, `Amount before deposit` are not what they name."""
     if kind in {"charge", "discount"}:
-        taxed = bool(_TAX.search(text)) and not text.lstrip().startswith(("remise", "rabatt", "disc"))
-        return taxed or bool(_INCL.search(text)) or bool(re.search(r"\b(?:after|setelah|before)\b", text))
+        taxed = bool(_TAX.search(text)) and not text.lstrip().startswith(
+            ("remise", "rabatt", "disc")
+        )
+        return (
+            taxed
+            or bool(_INCL.search(text))
+            or bool(re.search(r"\b(?:after|setelah|before)\b", text))
+        )
     if kind == "due":
         return "date" in text or "datum" in text
     if kind == "paid":
@@ -123,8 +134,8 @@ def _taxed(text: str, at: int) -> tuple[Role, float]:
     net, total = _NET.search(text), _SUM.search(text) or _GROSS.search(text)
     if included and total and total.start() < included.start():
         return "gross", 1.0
-    named = net or total
-    if excluded and named and named.start() <= excluded.start():
+    named = min((match.start() for match in (net, total) if match), default=len(text))
+    if excluded and named <= excluded.start():
         return "net", 1.0
     if net and net.start() < at and not total:
         return "net", 0.8
