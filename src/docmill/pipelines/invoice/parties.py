@@ -243,6 +243,7 @@ def _companies(sheet: Sheet, row: Row) -> Iterator[Name]:
     edge = 0.25 if height < 0.12 else 0.15 if height > 0.88 else 0.0
     for cell in row.cells:
         part = parts_of(cell.text)[0]
+        imprint = 0.3 if edge and len(parts_of(cell.text)) > 2 and _OWN.search(cell.text) else 0.0
         if (
             is_name(part)
             and not _BANK.search(part)
