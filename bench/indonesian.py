@@ -62,6 +62,10 @@ class Style:
     point: bool
     cents: int
     money: str
+    thousandths: bool = False
+    ghosts: bool = False
+    middle: bool = False
+    glued: bool = False
 
     def say(self, key: str) -> str:
         local, english = SAY[key]
@@ -79,7 +83,7 @@ class Style:
         return self.money.format(text) if money else text
 
     def count(self, value: Decimal) -> str:
-        text = f"{value:,f}"
+        text = f"{rounded(value, 3):,f}" if self.thousandths else f"{value:,f}"
         return text if self.point else text.translate(str.maketrans(".,", ",."))
 
     def day(self, day: date, kind: int) -> str:
@@ -107,7 +111,10 @@ def style(rng: Random) -> Style:
     sign = sign or [sale.currency + " {}", "{} " + sale.currency]
     font = rng.choice(list(FONTS))
     paper = Paper(font, rng.choice([6, 6.5, 7] if font == "Courier" else [7.5, 8, 9, 10]))
-    return Style(rng, paper, sale, lang, point, cents, rng.choice(sign))
+    made = Style(rng, paper, sale, lang, point, cents, rng.choice(sign))
+    made.thousandths, made.ghosts = rng.random() < 0.12, rng.random() < 0.08
+    made.middle, made.glued = rng.random() < 0.12, rng.random() < 0.08
+    return made
 
 
 def draw(style: Style) -> bytes:
@@ -178,9 +185,11 @@ def labelled(style: Style) -> list[tuple[str, str]]:
 def facts(style: Style, y: float) -> float:
     """The buyer on one side, number and dates on the other, or above each other."""
     pairs = labelled(style)
+    if style.glued:
+        pairs = [(label.replace(" ", ""), value) for label, value in pairs]
     shape = style.rng.choice(["beside", "swapped", "stacked", "ruled"])
     left, right = (40.0, 330.0) if shape != "swapped" else (330.0, 40.0)
-    bottom = buyer(style, left, y)
+    bottom = buyer(style, left, y, ship=shape in {"stacked", "ruled"} and style.chance(0.4))
     if shape == "stacked":
         return pairs_down(style, 40.0, bottom + 10, pairs)
     if shape == "ruled":
@@ -188,9 +197,8 @@ def facts(style: Style, y: float) -> float:
     return max(bottom, pairs_down(style, right, y, pairs))
 
 
-def buyer(style: Style, x: float, y: float) -> float:
+def buyer(style: Style, x: float, y: float, *, ship: bool) -> float:
     step = style.paper.size * 1.35
-    ship = style.chance(0.25)
     label = style.chance(0.85) or ship
     if label:
         style.paper.text(x, y, style.say("buyer"))
@@ -296,12 +304,17 @@ def table(style: Style, y: float) -> float:
             line.description, next(c.wide for c in cols if c.key == "description"), inside=inside
         )
         if y + (1 if split else len(texts)) * style.paper.size * 1.25 > 770:
-            y = turned(style, cols, names if again else None)
+            so_far = sum((sold.amount for sold in style.deal.lines[: at - 1]), Decimal(0))
+            y = turned(style, cols, names if again else None, so_far)
         y = row(style, cols, line, at, texts, money=money, unit_in=unit_in)(y)
     return y
 
 
-def turned(style: Style, cols: Sequence[Col], names: dict[str, str] | None) -> float:
+def turned(style: Style, cols: Sequence[Col], names: dict[str, str] | None, so_far: Decimal) -> float:
+    if style.rng.random() < 0.3:
+        word = style.rng.choice(["Subtotal halaman ini", "Dipindahkan", "Carried forward"])
+        style.paper.text(cols[-1].x - 60, 785, word, to="right")
+        style.paper.text(cols[-1].anchor, 785, style.amount(so_far), to=cols[-1].to)
     style.paper.text(555, 815, f"Hal. {len(style.paper.pages)}", to="right")
     style.paper.turn()
     y = 60.0
@@ -337,9 +350,12 @@ def row(
                 "price": style.amount(line.price, money=money),
             }
             shown |= {"percent": f"{line.percent:g}%" if line.percent else ""}
+        level = y + (step * (len(texts) - 1) / 2 if style.middle else 0)
         for col in cols:
             if col.key != "description" and shown.get(col.key):
-                style.paper.text(col.anchor, y, shown[col.key], to=col.to)
+                if style.ghosts and col.key == "amount":
+                    style.paper.text(col.anchor, level, style.amount(line.amount + 1000), to=col.to)
+                style.paper.text(col.anchor, level, shown[col.key], to=col.to)
         x = next(col.x for col in cols if col.key == "description")
         for text in texts:
             if y > 790:
@@ -356,6 +372,8 @@ def sums(style: Style, y: float) -> float:
     sale = style.deal
     total = sum((line.amount for line in sale.lines), Decimal(0))
     rows = [(style.say("net"), total)]
+    if style.chance(0.08):
+        rows.append(("Subtotal", total))
     if sale.discount:
         rows.append((style.say("off"), -sale.discount if style.chance(0.5) else sale.discount))
     if sale.discount or (sale.rate and style.chance(0.3)):

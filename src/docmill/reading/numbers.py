@@ -60,7 +60,7 @@ _DIGITS: Final = (
     r"|\d+(?:[.,]\d{1,6})?|[.,]\d{1,6})(?:[.,][-–]{1,2})?"
 )
 _NUMBER: Final = re.compile(
-    rf"(?<![\w.,/:#-])(?P<open>\()?(?P<sign>[-+−–])?\s?(?:(?P<before>{_MONEY})\s?)?(?P<sign2>[-+−–])?"
+    rf"(?<![\w.,/#-])(?<!\d:)(?P<open>\()?(?P<sign>[-+−–])?\s?(?:(?P<before>{_MONEY})\s?)?(?P<sign2>[-+−–])?"
     rf"\s?(?P<digits>{_DIGITS})"
     rf"(?P<minus>[-−–](?![\w]))?(?:\s?(?P<after>{_MONEY}(?![A-Za-z])))?(?:\s?(?P<percent>%))?"
     rf"(?P<close>\))?(?:(?<=%)|(?![\w/:@]|[.,-]\d))",

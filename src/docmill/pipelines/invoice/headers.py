@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from docmill.pipelines.invoice.layout import Cell, Row, Sheet, cell_of
-from docmill.pipelines.invoice.lexicon import HEADINGS, fold, heading
+from docmill.pipelines.invoice.lexicon import HEADINGS, exact, fold, heading
 from docmill.reading.numbers import find
 from docmill.reading.pages import Word, around
 
@@ -136,7 +136,7 @@ def _halves(word: Word) -> list[Word]:
 
 def _longest(cell: Cell, at: int) -> tuple[int, str]:
     for size in range(min(MAX_WORDS, len(cell.words) - at), 0, -1):
-        kind = heading(" ".join(word.text for word in cell.words[at : at + size]))
+        kind = exact(" ".join(word.text for word in cell.words[at : at + size]))
         if kind:
             return size, kind
     return 1, ""

@@ -11,11 +11,13 @@ from docmill.reading.pages import Box, Page, Word, around
 
 SAME_ROW: Final = 0.4  # of the height: how far middles on one row may lie apart
 CELL_GAP: Final = 0.75
+COVERED: Final = 0.6  # of the narrower word: so much in one place is one over the other
 WIDE_SPACE: Final = 0.6
 BULLETS: Final = frozenset("·•|●∙◦▪–—")
 _GLUED: Final = re.compile(
     r"([^\W\d_]{2,}|\d{1,2}(?:[.,]\d+)?%)(\d{1,3}(?:[.,]\d{3})+(?:[.,]\d{2})?|\d+[.,]\d{2})"
 )
+_RULE: Final = re.compile(r"[._=-]{4,}")  # leaders and rules drawn with characters
 _MONEY_WORDS: Final = frozenset({"rp", "idr", "usd", "eur", "sgd", "gbp", "rs", "inr", "chf", "rm"})
 BELOW: Final = 2.2  # of the height: how far under a label its value may start
 
@@ -58,6 +60,7 @@ class Row:
     cells: tuple[Cell, ...]
     page: int
     index: int
+    hidden: tuple[Word, ...] = ()
 
     @property
     def y(self) -> float:
@@ -123,7 +126,8 @@ def cell_of(words: Sequence[Word], page: int) -> Cell:
 def rows_of(page: Page, first: int) -> list[Row]:
     """The rows of a page, numbered from `first`; turned text is left out."""
     rows: list[list[Word]] = []
-    upright = [part for word in page.words if not word.angle for part in _parted(word)]
+    words = [word for word in page.words if not word.angle and not _RULE.fullmatch(word.text)]
+    upright = [part for word in words for part in _parted(word)]
     for word in sorted(upright, key=lambda word: (word.box.middle, word.box.x0)):
         top = rows[-1][0].box if rows else None
         reach = max(SAME_ROW * min(top.height, word.box.height), 0.5) if top else 0
@@ -131,10 +135,27 @@ def rows_of(page: Page, first: int) -> list[Row]:
             rows[-1].append(word)
         else:
             rows.append([word])
-    return [
-        Row(tuple(_cells(sorted(row, key=lambda word: word.box.x0), page.number)), page.number, at)
-        for at, row in enumerate(rows, first)
-    ]
+    found: list[Row] = []
+    for at, row in enumerate(rows, first):
+        shown, hidden = _parted_layers(sorted(row, key=lambda word: word.box.x0))
+        found.append(Row(tuple(_cells(shown, page.number)), page.number, at, tuple(hidden)))
+    return found
+
+
+def _parted_layers(row: list[Word]) -> tuple[list[Word], list[Word]]:
+    """A row's words, and those that lie in the same place as one of them: old text under new."""
+    shown: list[Word] = []
+    hidden: list[Word] = []
+    for word in row:
+        over = hidden if shown and _covers(shown[-1], word) else shown
+        over.append(word)
+    return shown, hidden
+
+
+def _covers(word: Word, other: Word) -> bool:
+    """Whether two numbers stand in one place; words may touch without hiding each other."""
+    figures = any(c.isdigit() for c in word.text) and any(c.isdigit() for c in other.text)
+    return (figures or word.text == other.text) and _overlap(word.box, other.box)
 
 
 def _parted(word: Word) -> list[Word]:
@@ -145,21 +166,19 @@ def _parted(word: Word) -> list[Word]:
     at = len(match[1])
     x = word.box.x0 + word.box.width * at / len(word.text)
     left, right = replace(word.box, x1=x), replace(word.box, x0=x)
-    return [Word(word.text[:at], left, word.angle), Word(word.text[at:], right, word.angle)]
+    return [replace(word, text=word.text[:at], box=left), replace(word, text=word.text[at:], box=right)]
 
 
 def _cells(words: Sequence[Word], page: int) -> list[Cell]:
     cells: list[list[Word]] = []
     for word in words:
-        if set(word.text) <= {".", "_", "-", "="} and len(word.text) > 3:
-            continue  # leaders and rules drawn with characters
         bullet = word.text in BULLETS or (bool(cells) and cells[-1][-1].text in BULLETS)
         reach = (3 if bullet else 1) * CELL_GAP * word.box.height
         if cells and word.box.x0 - cells[-1][-1].box.x1 < reach:
             cells[-1].append(word)
         else:
             cells.append([word])
-    return [cell_of(cell, page) for cell in cells] or [cell_of(words, page)]
+    return [cell_of(cell, page) for cell in cells]
 
 
 def sheet_of(pages: Iterable[Page]) -> Sheet:
@@ -173,12 +192,30 @@ def sheet_of(pages: Iterable[Page]) -> Sheet:
 
 
 def figures(row: Row, mark: Mark) -> list[Figure]:
-    """The numbers of a row, from left to right."""
-    return [
+    """The numbers of a row, from left to right; what hides in one place is one with two readings."""
+    found = [
         Figure(number, cell, cell.place(number.start, number.end), row.index)
         for cell in row.cells
         for number in find(cell.text, mark)
     ]
+    return [_with_hidden(figure, row.hidden, mark) for figure in found] if row.hidden else found
+
+
+def _with_hidden(figure: Figure, hidden: Sequence[Word], mark: Mark) -> Figure:
+    others = [
+        reading
+        for word in hidden
+        if _overlap(word.box, figure.box)
+        for number in find(word.text, mark)
+        for reading in number.readings
+    ]
+    readings = tuple(dict.fromkeys((*figure.number.readings, *others)))
+    return replace(figure, number=replace(figure.number, readings=readings))
+
+
+def _overlap(one: Box, other: Box) -> bool:
+    shared = min(one.x1, other.x1) - max(one.x0, other.x0)
+    return shared > COVERED * min(one.width, other.width)
 
 
 def beneath(sheet: Sheet, row: Row, box: Box, reach: float = BELOW) -> list[tuple[Row, Cell]]:

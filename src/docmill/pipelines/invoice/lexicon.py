@@ -162,11 +162,13 @@ def fold(text: str) -> str:
 @lru_cache(maxsize=8192)
 def heading(text: str) -> str:
     """The kind of a table column with this heading; the empty string where it is none."""
-    key = fold(_CURRENCY.sub("", text))
-    if key in HEADINGS:
-        return HEADINGS[key]
-    key = fold(_BRACKETS.sub("", _CURRENCY.sub("", text)))
-    return HEADINGS.get(key) or _bilingual(text)
+    return exact(text) or _bilingual(text)
+
+
+def exact(text: str) -> str:
+    """The kind of a heading in one language, its currency and brackets left out."""
+    bare = _CURRENCY.sub("", text)
+    return HEADINGS.get(fold(bare)) or HEADINGS.get(fold(_BRACKETS.sub("", bare)), "")
 
 
 def _bilingual(text: str) -> str:

@@ -89,12 +89,25 @@ def _body(sheet: Sheet, header: Header, rows: Sequence[Row]) -> list[Raw]:
         label = role(_words(row, header))[0]
         full = "quantity" in raw.figures or "unit_price" in raw.figures
         both = "quantity" in raw.figures and "unit_price" in raw.figures
-        counted = row.of(header, "position") is not None and not ended
-        if label in _ENDS and not (both or counted):
+        counted = _counted(row, header, len(anchors)) and not ended
+        if label in _ENDS and not (both or counted or _described(row, header, label)):
             ended = True
         elif not ended or (full and _holds(raw)):
-            anchors.append(_marked(raw, label, full))
+            anchors.append(_marked(raw, label, full or counted))
     return _filled(header, anchors, placed)
+
+
+def _counted(row: Placed, header: Header, before: int) -> bool:
+    """Whether a row's own number goes on from the lines before it."""
+    figure = row.of(header, "position")
+    return figure is not None and figure.number.value == before + 1
+
+
+def _described(row: Placed, header: Header, label: str) -> bool:
+    """Whether a row only speaks of tax, as `Tax advice in March` does, and is no sum."""
+    words = _words(row, header).split()
+    rate = any(figure.number.percent for figure in (*row.loose, *row.numbers.values()))
+    return label == "tax" and len(words) > 3 and not rate
 
 
 def _inferred(header: Header, placed: Sequence[Placed]) -> Header:

@@ -86,7 +86,7 @@ def _pair(sellers: list[Name], buyers: list[Name]) -> tuple[Value | None, Value 
         return None, best(_candidates(buyers), 0.15)
     _, own, theirs = max(pairs)
     seller = best(_candidates(name for name in sellers if lexicon.fold(name.text) != theirs), 0.1)
-    buyer = best(_candidates(name for name in buyers if lexicon.fold(name.text) != own), 0.15)
+    buyer = best(_candidates(name for name in buyers if lexicon.fold(name.text) != own), -0.1)
     return seller, buyer
 
 

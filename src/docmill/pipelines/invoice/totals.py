@@ -120,8 +120,9 @@ def _adds_up(net: Decimal, tax: Decimal, gross: Decimal, around: Around) -> bool
 
 
 def _sum_bonus(net: Pick, tax: Pick | None, gross: Pick, adds_up: bool) -> float:
+    exact = abs(net.value + (tax.value if tax else 0) - gross.value) <= CENT
     if adds_up:
-        return 2.0 if tax and tax.value else 0.8 if tax else 0.3
+        return (2.0 if exact else 1.4) if tax and tax.value else 0.8 if tax else 0.3
     if tax is None and net.value and Decimal("0.01") < gross.value / net.value - 1 < Decimal("0.3"):
         return -0.2
     return -1.6
