@@ -16,11 +16,44 @@ FORMS = (
     "Toko {}",
     "PT {} (Persero)",
 )
-FIRST = "Maju Sinar Karya Bintang Surya Mitra Cahaya Sumber Anugerah Prima Global Multi Indo Nusantara".split()
-SECOND = "Jaya Abadi Sentosa Makmur Sejahtera Mandiri Lestari Utama Perkasa Teknologi Logistik Pangan".split()
-STREETS = "Sudirman Thamrin Gatot Subroto|Gajah Mada|Diponegoro|Ahmad Yani|Raya Bekasi Km 21|Pahlawan".split(
-    "|"
-)
+FIRST = [
+    "Maju",
+    "Sinar",
+    "Karya",
+    "Bintang",
+    "Surya",
+    "Mitra",
+    "Cahaya",
+    "Sumber",
+    "Anugerah",
+    "Prima",
+    "Global",
+    "Multi",
+    "Indo",
+    "Nusantara",
+]
+SECOND = [
+    "Jaya",
+    "Abadi",
+    "Sentosa",
+    "Makmur",
+    "Sejahtera",
+    "Mandiri",
+    "Lestari",
+    "Utama",
+    "Perkasa",
+    "Teknologi",
+    "Logistik",
+    "Pangan",
+]
+STREETS = [
+    "Sudirman Thamrin Gatot Subroto",
+    "Gajah Mada",
+    "Diponegoro",
+    "Ahmad Yani",
+    "Raya Bekasi Km 21",
+    "Pahlawan",
+]
 TOWNS = (
     "Jakarta Selatan 12190",
     "Surabaya 60271",
@@ -126,7 +159,9 @@ def sold(rng: Random, places: int, foreign: bool) -> Sold:
 
 
 def number(rng: Random, day: date) -> str:
-    roman = "I II III IV V VI VII VIII IX X XI XII".split()[day.month - 1]
+    roman = ["I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX", "X", "XI", "XII"][
+        day.month - 1
+    ]
     serial = rng.randrange(1, 9999)
     return rng.choice(
         [

@@ -1,6 +1,6 @@
 """Files that a PDF carries inside it."""
 
-from typing import Final
+from typing import Any, Final
 
 import pypdfium2
 
@@ -22,7 +22,7 @@ def attachments(data: bytes) -> list[tuple[str, bytes]]:
         document.close()
 
 
-def _files(document: pypdfium2.PdfDocument) -> list[tuple[str, bytes]]:
+def _files(document: Any) -> list[tuple[str, bytes]]:
     found: list[tuple[str, bytes]] = []
     for index in range(min(document.count_attachments(), MAX_FILES)):
         file = document.get_attachment(index)

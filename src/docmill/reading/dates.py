@@ -1,4 +1,4 @@
-"""Dates as documents print them, with months in the languages of Indonesia and of western Europe."""
+"""Dates as documents print them, with months in the languages of Indonesia and Europe's west."""
 
 import re
 import unicodedata

@@ -11,14 +11,15 @@ MAX_LINES: Final = 12
 ALIGNED: Final = 4.0
 LEADING: Final = 1.9
 _ADDRESS: Final = re.compile(
-    r"(?<!\d)(?:[A-Z]{1,2}-)?\d{5}(?!\d)|(?<!\d)\d{4} [A-Z]|str(?:\.|aße|asse)|street|\brue\b|jalan|\bjl\b|road\b"
-    r"|avenue|\bave\b|weg \d|allee|platz|calle|kota |jakarta|indonesia|deutschland|germany|france|kav\b"
-    r"|blok\b|\brt\b|kec\.|kel\.|\bblvd|suite|floor|lantai|gedung|\d{3} \d{2} ",
+    r"(?<!\d)(?:[A-Z]{1,2}-)?\d{5}(?!\d)|(?<!\d)\d{4} [A-Z]|str(?:\.|aße|asse)|street|\brue\b"
+    r"|jalan|\bjl\b|road\b|avenue|\bave\b|weg \d|allee|platz|calle|kota |jakarta|indonesia"
+    r"|deutschland|germany|france|kav\b|blok\b|\brt\b|kec\.|kel\.|\bblvd|suite|floor|lantai|gedung"
+    r"|\d{3} \d{2} ",
     re.IGNORECASE,
 )
 _CONTACT: Final = re.compile(
-    r"\btel|\bfon\b|phone|telp|\bfax|e-?mail|www\.|https?:|@|\biban|\bbic\b|swift|\bust|\bvat|npwp|\btva\b"
-    r"|siret|gstin|\bhrb|\bbank|gesch[äa]ftsf|capital",
+    r"\btel|\bfon\b|phone|telp|\bfax|e-?mail|www\.|https?:|@|\biban|\bbic\b|swift|\bust|\bvat|npwp"
+    r"|\btva\b|siret|gstin|\bhrb|\bbank|gesch[äa]ftsf|capital",
     re.IGNORECASE,
 )
 

@@ -102,10 +102,8 @@ def _id(text: str) -> str:
     joined = re.match(r"[A-Z]{1,4} \d[\w/.-]*", text)
     if not any(char.isdigit() for char in made):
         made = joined[0].rstrip(".-/") if joined else ""
-    if (
-        not made
-        or dates.find(text[: len(made) + 16])
-        and dates.find(text[: len(made) + 16])[0].start == 0
+    if not made or (
+        dates.find(text[: len(made) + 16]) and dates.find(text[: len(made) + 16])[0].start == 0
     ):
         return ""
     figures = numbers.find(text)
@@ -214,7 +212,7 @@ def _due_prose(sheet: Sheet, row: Row) -> Iterator[Candidate]:
 
 
 def currency(sheet: Sheet, phrases: list[Phrase], totals: Sequence[Box]) -> Value | None:
-    """The currency: what a label says, else what stands with the amounts, most of all the totals."""
+    """The currency a label names, else the one that stands with the amounts, or the totals."""
     found: list[Candidate] = []
     for phrase in matching(phrases, lexicon.CURRENCY):
         for spot in spots(sheet, phrase):
@@ -247,9 +245,8 @@ def _implied(sheet: Sheet) -> Value | None:
 
 
 _CODE: Final = re.compile(
-    r"(?<![A-Za-z])(?:US\$|HK\$|[ACSR]\$|[$€£¥₹]|Rp(?=[\s.\d)]|$)|Rs(?=[\s.\d])|[Ee]uros?|EURO|[Rr]upiah|RUPIAH|"
-    + "|".join(sorted(numbers.CODES))
-    + r")(?![A-Za-z])"
+    r"(?<![A-Za-z])(?:US\$|HK\$|[ACSR]\$|[$€£¥₹]|Rp(?=[\s.\d)]|$)|Rs(?=[\s.\d])|[Ee]uros?|EURO"
+    r"|[Rr]upiah|RUPIAH|" + "|".join(sorted(numbers.CODES)) + r")(?![A-Za-z])"
 )
 
 

@@ -6,7 +6,7 @@ from typing import Final
 
 from docmill.pipelines.invoice import lexicon
 from docmill.pipelines.invoice.labels import Phrase, Where, matching, spots
-from docmill.pipelines.invoice.layout import Cell, Sheet
+from docmill.pipelines.invoice.layout import Cell, Row, Sheet
 from docmill.pipelines.invoice.model import Value
 from docmill.pipelines.invoice.names import lines_below
 from docmill.reading.pages import around
@@ -81,7 +81,7 @@ def address_of(sheet: Sheet, name: Value | None) -> Value | None:
     return Value(text, 0.7, cell.page, box, " ".join(line.text for line in lines))
 
 
-def _cell_of(sheet: Sheet, name: Value | None):  # type: ignore[no-untyped-def]
+def _cell_of(sheet: Sheet, name: Value | None) -> tuple[Row, Cell] | None:
     for row, _, cell in sheet.cells:
         if name and name.box and cell.page == name.page and _holds(cell, name):
             return row, cell

@@ -7,11 +7,11 @@ from decimal import Decimal
 from typing import Final
 
 from docmill.pipelines.invoice.headers import Column, Header
-from docmill.pipelines.invoice.layout import Cell, Figure, Row, Sheet, cell_of
+from docmill.pipelines.invoice.layout import Cell, Figure, Row, Sheet
 from docmill.pipelines.invoice.lines import Raw, fits
 from docmill.pipelines.invoice.model import Item, Value, plain
 from docmill.pipelines.invoice.roles import role
-from docmill.reading.pages import Word, around
+from docmill.reading.pages import Box, Word, around
 
 MARGIN: Final = 6.0
 ROWS_UNDER: Final = 14
@@ -131,7 +131,7 @@ def _by_column(row: Row, spans: list[Span], taken: Sequence[Figure]) -> dict[str
     return found
 
 
-def _cut(cell: Cell, spans: list[Span], boxes: list) -> list[tuple[str, list[Word]]]:  # type: ignore[type-arg]
+def _cut(cell: Cell, spans: list[Span], boxes: list[Box]) -> list[tuple[str, list[Word]]]:
     """The words of a cell that are no number of a column, with the kind of their column."""
     free = [
         word
@@ -165,5 +165,5 @@ def _unit(line: Resolved, words: dict[str, list[list[Word]]]) -> Value | None:
         return Value(rest[0], 0.7, page, nearest[0].box if nearest else None, rest[0])
     beside = words.get("quantity", [])
     if beside and beside[0] and _UNIT.fullmatch(beside[0][0].text):
-        return _text([cell_of(beside[0][:1], page).words and list(beside[0][:1])], page, 0.7)
+        return _text([beside[0][:1]], page, 0.7)
     return None

@@ -17,7 +17,9 @@ _TOKEN: Final = re.compile(r"[^\s:/]+:?|:|/")
 _NUMBERING: Final = re.compile(r"\(?\d{1,2}[).]\s*(?=[^\W\d])")
 _LEAD: Final = re.compile(r"^[\s:=.#>–-]+")
 _INSIDE_ID: Final = re.compile(r"[/.-]+\w*\d")
-_TWIN: Final = re.compile(r"\s*[/(|]\s*[^\W\d][^:\d]{0,30}\s*(?=:|$)")  # the label again, translated
+_TWIN: Final = re.compile(
+    r"\s*[/(|]\s*[^\W\d][^:\d]{0,30}\s*(?=:|$)"
+)  # the label again, translated
 _LETTER: Final = re.compile(r"[^\W\d_]")
 
 

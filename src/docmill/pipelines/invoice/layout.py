@@ -166,7 +166,10 @@ def _parted(word: Word) -> list[Word]:
     at = len(match[1])
     x = word.box.x0 + word.box.width * at / len(word.text)
     left, right = replace(word.box, x1=x), replace(word.box, x0=x)
-    return [replace(word, text=word.text[:at], box=left), replace(word, text=word.text[at:], box=right)]
+    return [
+        replace(word, text=word.text[:at], box=left),
+        replace(word, text=word.text[at:], box=right),
+    ]
 
 
 def _cells(words: Sequence[Word], page: int) -> list[Cell]:
@@ -192,7 +195,7 @@ def sheet_of(pages: Iterable[Page]) -> Sheet:
 
 
 def figures(row: Row, mark: Mark) -> list[Figure]:
-    """The numbers of a row, from left to right; what hides in one place is one with two readings."""
+    """The numbers of a row, from left to right; two in one place are one with two readings."""
     found = [
         Figure(number, cell, cell.place(number.start, number.end), row.index)
         for cell in row.cells

@@ -16,8 +16,9 @@ _CURRENCY: Final = re.compile(
 _BRACKETS: Final = re.compile(r"\([^)]*\)")
 _KEPT: Final = re.compile(r"[^a-z0-9#%]")
 _PAPER: Final = (
-    r"(?:tax|sales|commercial|vat|proforma)?(?:invoice|inv|\w*rechnung|faktura|faktur|facture|factura|factuur|fattura|fatura"
-    r"|tagihan|nota|kwitansi|bill|beleg|gutschrift|creditnote|receipt|avoir)"
+    r"(?:tax|sales|commercial|vat|proforma)?(?:invoice|inv|\w*rechnung|faktura|faktur|facture"
+    r"|factura|factuur|fattura|fatura|tagihan|nota|kwitansi|bill|beleg|gutschrift|creditnote"
+    r"|receipt|avoir)"
 )
 _NO: Final = r"(?:nr|no|number|nummer|numero|nomor|nomer|num|n|id|#|nbr|code)"
 
@@ -33,9 +34,9 @@ NUMBER_WEAK: Final = re.compile(
     r"|(?:booking|transaction|reference|ref|order)(?:id|no|number)|reference|referensi"
 )
 NOT_NUMBER: Final = re.compile(
-    r".*(?:seri|fakturpajak|order|pesanan|delivery|suratjalan|liefer|kunde|client|customer|pelanggan"
-    r"|associe|origin|bestell|auftrag|contract|kontrak|projet|project|rekening|account|konto|tax(?:id|no"
-    r"|number)|vat|npwp|telp|phone|fax|line|ligne|item|serial|po(?:no|number)).*"
+    r".*(?:seri|fakturpajak|order|pesanan|delivery|suratjalan|liefer|kunde|client|customer"
+    r"|pelanggan|associe|origin|bestell|auftrag|contract|kontrak|projet|project|rekening|account"
+    r"|konto|tax(?:id|no|number)|vat|npwp|telp|phone|fax|line|ligne|item|serial|po(?:no|number)).*"
 )
 
 DATE: Final = re.compile(
@@ -47,109 +48,152 @@ DATE: Final = re.compile(
 )
 DATE_PLAIN: Final = re.compile(r"date|datum|tanggal|tgl|fecha|dated|data|le|vom|den|issued")
 NOT_DATE: Final = re.compile(
-    r".*(?:liefer|leistung|delivery|order|bestell|livraison|ship|kirim|pesan|due|paid|payment|bayar"
-    r"|periode?|period|print|cetak|tempo|echeance|faellig|fallig|associe|debut|definde|entrega|vencimiento"
-    r"|reglement|version).*|po"
+    r".*(?:liefer|leistung|delivery|order|bestell|livraison|ship|kirim|pesan|due|paid|payment"
+    r"|bayar|periode?|period|print|cetak|tempo|echeance|faellig|fallig|associe|debut|definde"
+    r"|entrega|vencimiento|reglement|version).*|po"
 )
 DUE: Final = re.compile(
     r"(?:payment|invoice)?due(?:date|on|by)?|(?:please)?pay(?:able|ment)?(?:by|before|until)"
-    r"|(?:zahlungs)?f(?:ae|a)llig(?:keit)?(?:s?datum|am|bis)?|(?:zahlbar|zahlung)bis(?:zum)?|zahlungsziel"
-    r"|zahlungstermin"
-    r"|(?:tanggal|tgl)?jatuhtempo(?:pembayaran)?|(?:batas|tanggal)(?:waktu|akhir)?pembayaran"
-    r"|(?:date)?d?(?:limite|echeance)(?:depaiement|dereglement)?|(?:datede)?paiementavant|apayeravant"
-    r"|(?:fecha|data)?(?:de|di|limite)?(?:vencimiento|vencimento|depago|scadenza)|vervaldatum|betalenvoor"
+    r"|(?:zahlungs)?f(?:ae|a)llig(?:keit)?(?:s?datum|am|bis)?|(?:zahlbar|zahlung)bis(?:zum)?"
+    r"|zahlungsziel|zahlungstermin|(?:tanggal|tgl)?jatuhtempo(?:pembayaran)?|(?:batas"
+    r"|tanggal)(?:waktu|akhir)?pembayaran|(?:date)?d?(?:limite|echeance)(?:depaiement"
+    r"|dereglement)?|(?:datede)?paiementavant|apayeravant|(?:fecha|data)?(?:de|di"
+    r"|limite)?(?:vencimiento|vencimento|depago|scadenza)|vervaldatum|betalenvoor"
     r"|uiterstebetaaldatum|betaaltermijn"
 )
 DUE_PROSE: Final = re.compile(
-    r"(?:zahlbar|zahlen|bezahlen|f[äa]llig|überweisen|begleichen|due|payable|jatuh tempo|payer avant"
-    r"|pay before|paid by|dibayar|vencimiento|échéance|zahlungsziel)",
+    r"(?:zahlbar|zahlen|bezahlen|f[äa]llig|überweisen|begleichen|due|payable|jatuh tempo"
+    r"|payer avant|pay before|paid by|dibayar|vencimiento|échéance|zahlungsziel)",
     re.IGNORECASE,
 )
 CURRENCY: Final = re.compile(
-    r"(?:rechnungs|document|invoice)?(?:currency|wahrung|waehrung|devise|moneda|matauang|monnaie)(?:code)?"
-    r"|(?:alle)?betragein"
+    r"(?:rechnungs|document|invoice)?(?:currency|wahrung|waehrung|devise|moneda|matauang"
+    r"|monnaie)(?:code)?|(?:alle)?betragein"
 )
 
 BUYER: Final = re.compile(
     r"(?:bill(?:ed|ing)?|invoiced?|sold|charged?)to|billing(?:address|information|details)"
     r"|invoiceaddress|buyer|customer|client|kaufer(?:leistungsempfanger)?|kunde|auftraggeber"
     r"|rechnungs?(?:empfanger|adresse|anschrift|an)|leistungsempfanger|kepada(?:yth)?|yth|pembeli"
-    r"|pelanggan|ditagihkan(?:kepada|ke)|tagihan(?:kepada|untuk|ke)|dijualkepada"
-    r"|(?:adresse)?(?:du|de)?(?:client|facturation)|factureea?|acheteur|destinataire|facturea"
-    r"|klant|factuuradres|aan|spettle|spett|destinatario|intestatario|cliente|facturara|comprador|datosdelcliente|facturadoa|recipient|attentionto|to|for|an|untuk"
-    r"|(?:customer|client|buyer|guest|company|pelanggan|pembeli)s?(?:name|nama)|nama(?:pembeli|pelanggan|customer)"
+    r"|pelanggan|ditagihkan(?:kepada|ke)|tagihan(?:kepada|untuk|ke)|dijualkepada|(?:adresse)?(?:du"
+    r"|de)?(?:client|facturation)|factureea?|acheteur|destinataire|facturea|klant|factuuradres|aan"
+    r"|spettle|spett|destinatario|intestatario|cliente|facturara|comprador|datosdelcliente"
+    r"|facturadoa|recipient|attentionto|to|for|an|untuk|(?:customer|client|buyer|guest|company"
+    r"|pelanggan|pembeli)s?(?:name|nama)|nama(?:pembeli|pelanggan|customer)"
 )
 SELLER: Final = re.compile(
     r"(?:sold|issued|supplied|provided)by|seller|vendor|supplier|from|billfrom|verkaufer|lieferant"
-    r"|rechnungssteller|leistungserbringer|penjual|dari|penerbit|fournisseur|vendeur|emetteur|emisor"
-    r"|proveedor|vendedor|remitfrom|absender|(?:seller|vendor|supplier)name|nama(?:penjual|perusahaan)"
+    r"|rechnungssteller|leistungserbringer|penjual|dari|penerbit|fournisseur|vendeur|emetteur"
+    r"|emisor|proveedor|vendedor|remitfrom|absender|(?:seller|vendor|supplier)name|nama(?:penjual"
+    r"|perusahaan)"
 )
 SHIP: Final = re.compile(
-    r"(?:ship|deliver(?:ed)?)(?:ping)?to|(?:ship|deliver|shipping|delivery)(?:y|ping)?address|lieferadresse"
-    r"|lieferanschrift|dikirim(?:ke|kepada)|alamatpengiriman|adressedelivraison|livraison.*|direcciondeentrega"
-    r"|consignee|afleveradres|bezorgadres|verzendadres|billing(?:contact)|technicalcontact|kirimke|tujuanpengiriman|shipto.*"
+    r"(?:ship|deliver(?:ed)?)(?:ping)?to|(?:ship|deliver|shipping|delivery)(?:y|ping)?address"
+    r"|lieferadresse|lieferanschrift|dikirim(?:ke|kepada)|alamatpengiriman|adressedelivraison"
+    r"|livraison.*|direcciondeentrega|consignee|afleveradres|bezorgadres|verzendadres"
+    r"|billing(?:contact)|technicalcontact|kirimke|tujuanpengiriman|shipto.*"
 )
 HOLDER: Final = re.compile(
-    r"(?:account|acc?|bankaccount|beneficiary)s?(?:name|holder)|beneficiary|kontoinhaber|atasnama|an|namarekening"
-    r"|namapemilikrekening|titulaire(?:ducompte)?|titular|payableto|payee|makeallcheques?payableto"
+    r"(?:account|acc?|bankaccount|beneficiary)s?(?:name|holder)|beneficiary|kontoinhaber|atasnama"
+    r"|an|namarekening|namapemilikrekening|titulaire(?:ducompte)?|titular|payableto|payee"
+    r"|makeallcheques?payableto"
 )
 TAX_ID: Final = re.compile(
-    r"npwp(?:no|number|nik)?|(?:vat|tax|gst|ust|uid|tva|iva)(?:reg(?:istration)?)?(?:id|idnr|idno|nr|no"
-    r"|number|nummer|n|in|identificationnumber)(?:nr)?|ustid(?:nr)?|umsatzsteuerid(?:nr)?|gstin(?:uin)?"
-    r"|ntva(?:intra|client|intracommunautaire)?|numerodetva|tvaintra(?:communautaire)?|cif|nif|nifcif|abn"
-    r"|taxid|ein|tin|tva|umsatzsteueridentifikationsnummer|vatregistrationno|steuernummer|steuernr"
-    r"|ihreustidnr|ustidnr|uid"
+    r"npwp(?:no|number|nik)?|(?:vat|tax|gst|ust|uid|tva|iva)(?:reg(?:istration)?)?(?:id|idnr|idno"
+    r"|nr|no|number|nummer|n|in|identificationnumber)(?:nr)?|ustid(?:nr)?|umsatzsteuerid(?:nr)?"
+    r"|gstin(?:uin)?|ntva(?:intra|client|intracommunautaire)?|numerodetva"
+    r"|tvaintra(?:communautaire)?|cif|nif|nifcif|abn|taxid|ein|tin|tva"
+    r"|umsatzsteueridentifikationsnummer|vatregistrationno|steuernummer|steuernr|ihreustidnr"
+    r"|ustidnr|uid"
 )
 
-COLUMNS: Final = {
-    "position": "regel|riga|item nr|pos|position|no|nr|#|item#|lfd|lfdnr|line|ligne|urut|nourut|sl|sno|slno|lignefact|num"
-    "|posnr|posno|n",
-    "code": "artikelcode|artikelnummer|codice|codart|productnummer|artnr|artikelnr|artikelnummer|itemno|itemcode|sku|code|kode|kodebarang|reference|ref|productcode"
-    "|codearticle|codigo|partno|partnumber|hscode|hssac|id|artnrkunde|artnrlief|itemid|articleno|material"
-    "|kodeproduk|productid|referencia|articlenumber|article#|plu",
-    "description": "omschrijving|artikelomschrijving|descrizione|descricao|dienst|produit|articulo|beschrijving|prodotto|servizio|description|beschreibung|bezeichnung|item|items|artikel|artikelbeschreibung|produkt"
-    "|product|products|productservice|service|services|leistung|designation|nomdesignation|libelle|deskripsi"
-    "|keterangan|uraian|namabarang|namabarangjasa|barang|barangjasa|jasa|particulars|details|detail|concepto"
-    "|descripcion|text|itemdescription|descriptionofgoods|materialbeschreibung|namaproduk|produk|article"
-    "|articles|rincian|position|positionstext|uraianbarang|namajasa|descriptionofservices|subscription"
-    "|goodsdescription|itemname|pekerjaan|leistungsbeschreibung|produit|prestation|jenisbarang|spesifikasi"
-    "|descriptionofgoodsandservices|activity|particular|tarif|uraianpekerjaan|itemsdescription|detil",
-    "quantity": "aantal|hoeveelheid|quantita|qta|quantidade|qtd|aantallen|quantity|qty|menge|anzahl|qte|quantite|kuantitas|jumlahbarang|banyaknya|banyak|cantidad|cant"
-    "|units|hours|hrs|stunden|std|jml|kts|vol|volume|jumlahunit|qtyunit|stuck|stk|jmlbarang|qtybarang|pcs"
-    "|nights|mengeeinheit|quantityunit|seats|users",
-    "unit": "eenheid|unita|unidade|unit|einheit|unite|satuan|uom|unidad|me|sat|um|uniteforpu|unitforpu|unitepourpu|unitofmeasure",
-    "unit_price": "prijs|stukprijs|eenheidsprijs|prijsperstuk|prezzo|prezzounitario|preco|precounitario|tarief|prijsexclbtw|przunit|unitprice|price|rate|preis|einzelpreis|stuckpreis|epreis|ep|preiseinh|preiseinheit|pu|puht"
-    "|prixunitaire|prix|prixunitaireht|hargasatuan|harga|hargaunit|preciounitario|precio|unitcost|cost"
-    "|nettopreis|unitpriceexclvat|vkpreis|vkpreisohnemwst|einzelpreisnetto|priceunit|tarif|unitrate|stkpreis"
-    "|hargasatuanidr|unitpriceexvat|hargarp|hargasatuanrp|netprice|listprice|priceperunit|hargajual"
-    "|einzel|epnetto|puhteur|hargaidr|hsatuan|hargaperunit|unitpriceidr|preisstuck|preisproeinheit|preisinsgesamt",
-    "discount": "korting|sconto|desconto|discount|disc|rabatt|remise|rem|diskon|potongan|descuento|dto|adjustments|remisecharge"
-    "|rabattin|potonganharga|disk|discountamount|remisecharge+|zuabschlag|adjustment",
-    "amount": "bedrag|totaal|prijsinclbtw|totaalexclbtw|regeltotaal|importo|totale|valor|valortotal|totaalprijs|bedragexclbtw|totaalinclbtw|nettobedrag|totalprijs|linesum|netto bedrag|amount|total|betrag|gesamt|gesamtpreis|summe|gesamtbetrag|montant|prixht|prixtotal|totalht"
-    "|jumlah|jumlahharga|subtotal|totalharga|importe|linetotal|lineamount|lineamountexclvat|zeilenbetrag"
-    "|zeilenbetragohnemwst|entgelt|nettobetrag|positionsbetrag|positionsbetragohneust|netamount|totalprice"
-    "|extendedprice|extended|amountidr|nilai|nettogesamt|netto|totalamount|preisgesamt|jumlahrp|totalrp"
-    "|totalhteur|value|gp|gpreis|total net|totalexclvat|amountexclvat|gesamtnetto|wert|montantht|jumlahidr"
-    "|totalidr|hargatotal|nettowert|amounteur|amountusd|totaleur|totalusd|betrageur|gesamteur|charges"
-    "|totalnet|nettoeur|mht|baseimponible|netvalue|amountexvat|jmlharga|jumlahhargarp|nilairp|summenetto",
-    "tax_rate": "btw|btw%|aliquota|aliqiva|btwtarief|vat|vat%|ust|ust%|mwst|mwst%|tva|tax|tax%|taxrate|ppn|ppn%|steuer|steuersatz|taux|taxes|iva"
-    "|gst|vatrate|tvataux|ustsatz|mwstsatz|st|tauxtva|gst%|%ust|%mwst|vatpercent|steuer%|gstrate|pajak",
-    "tax_amount": "btwbedrag|taxamount|vatamount|ustbetrag|mwstbetrag|montanttva|steuerbetrag|gstamount|nilaippn|ppnrp"
-    "|cgst|sgst|igst|jumlahppn",
-    "gross": "totaalinclusiefbtw|grossamount|amountincltax|amountinclvat|brutto|bruttobetrag|totalttc|prixttc|totalinclvat"
-    "|grosstotal|bruttogesamt|gesamtbrutto|totalincltax|grossworth|bruttoeur",
-    "date": "date|datum|shipmentdate|servicedate|tanggal|tgl|period|zeitraum|interval|periode|fecha"
-    "|lieferdatum|leistungszeitraum|leistungsdatum",
+_COLUMNS: Final = {
+    "position": (
+        "regel riga itemnr pos position no nr # item# lfd lfdnr line ligne urut nourut sl sno "
+        "slno lignefact num posnr posno n"
+    ),
+    "code": (
+        "artikelcode artikelnummer codice codart productnummer artnr artikelnr itemno itemcode "
+        "sku code kode kodebarang reference ref productcode codearticle codigo partno partnumber "
+        "hscode hssac id artnrkunde artnrlief itemid articleno material kodeproduk productid "
+        "referencia articlenumber article# plu"
+    ),
+    "description": (
+        "omschrijving artikelomschrijving descrizione descricao dienst produit articulo "
+        "beschrijving prodotto servizio description beschreibung bezeichnung item items artikel "
+        "artikelbeschreibung produkt product products productservice service services leistung "
+        "designation nomdesignation libelle deskripsi keterangan uraian namabarang namabarangjasa "
+        "barang barangjasa jasa particulars details detail concepto descripcion text "
+        "itemdescription descriptionofgoods materialbeschreibung namaproduk produk article "
+        "articles rincian position positionstext uraianbarang namajasa descriptionofservices "
+        "subscription goodsdescription itemname pekerjaan leistungsbeschreibung prestation "
+        "jenisbarang spesifikasi descriptionofgoodsandservices activity particular tarif "
+        "uraianpekerjaan itemsdescription detil"
+    ),
+    "quantity": (
+        "aantal hoeveelheid quantita qta quantidade qtd aantallen quantity qty menge anzahl qte "
+        "quantite kuantitas jumlahbarang banyaknya banyak cantidad cant units hours hrs stunden "
+        "std jml kts vol volume jumlahunit qtyunit stuck stk jmlbarang qtybarang pcs nights "
+        "mengeeinheit quantityunit seats users"
+    ),
+    "unit": (
+        "eenheid unita unidade unit einheit unite satuan uom unidad me sat um uniteforpu "
+        "unitforpu unitepourpu unitofmeasure"
+    ),
+    "unit_price": (
+        "prijs stukprijs eenheidsprijs prijsperstuk prezzo prezzounitario preco precounitario "
+        "tarief prijsexclbtw przunit unitprice price rate preis einzelpreis stuckpreis epreis ep "
+        "preiseinh preiseinheit pu puht prixunitaire prix prixunitaireht hargasatuan harga "
+        "hargaunit preciounitario precio unitcost cost nettopreis unitpriceexclvat vkpreis "
+        "vkpreisohnemwst einzelpreisnetto priceunit tarif unitrate stkpreis hargasatuanidr "
+        "unitpriceexvat hargarp hargasatuanrp netprice listprice priceperunit hargajual einzel "
+        "epnetto puhteur hargaidr hsatuan hargaperunit unitpriceidr preisstuck preisproeinheit "
+        "preisinsgesamt"
+    ),
+    "discount": (
+        "korting sconto desconto discount disc rabatt remise rem diskon potongan descuento dto "
+        "adjustments remisecharge rabattin potonganharga disk discountamount remisecharge+ "
+        "zuabschlag adjustment"
+    ),
+    "amount": (
+        "bedrag totaal prijsinclbtw totaalexclbtw regeltotaal importo totale valor valortotal "
+        "totaalprijs bedragexclbtw totaalinclbtw nettobedrag totalprijs linesum amount total "
+        "betrag gesamt gesamtpreis summe gesamtbetrag montant prixht prixtotal totalht jumlah "
+        "jumlahharga subtotal totalharga importe linetotal lineamount lineamountexclvat "
+        "zeilenbetrag zeilenbetragohnemwst entgelt nettobetrag positionsbetrag "
+        "positionsbetragohneust netamount totalprice extendedprice extended amountidr nilai "
+        "nettogesamt netto totalamount preisgesamt jumlahrp totalrp totalhteur value gp gpreis "
+        "totalnet totalexclvat amountexclvat gesamtnetto wert montantht jumlahidr totalidr "
+        "hargatotal nettowert amounteur amountusd totaleur totalusd betrageur gesamteur charges "
+        "nettoeur mht baseimponible netvalue amountexvat jmlharga jumlahhargarp nilairp "
+        "summenetto"
+    ),
+    "tax_rate": (
+        "btw btw% aliquota aliqiva btwtarief vat vat% ust ust% mwst mwst% tva tax tax% taxrate "
+        "ppn ppn% steuer steuersatz taux taxes iva gst vatrate tvataux ustsatz mwstsatz st "
+        "tauxtva gst% %ust %mwst vatpercent steuer% gstrate pajak"
+    ),
+    "tax_amount": (
+        "btwbedrag taxamount vatamount ustbetrag mwstbetrag montanttva steuerbetrag gstamount "
+        "nilaippn ppnrp cgst sgst igst jumlahppn"
+    ),
+    "gross": (
+        "totaalinclusiefbtw grossamount amountincltax amountinclvat brutto bruttobetrag totalttc "
+        "prixttc totalinclvat grosstotal bruttogesamt gesamtbrutto totalincltax grossworth "
+        "bruttoeur"
+    ),
+    "date": (
+        "date datum shipmentdate servicedate tanggal tgl period zeitraum interval periode fecha "
+        "lieferdatum leistungszeitraum leistungsdatum"
+    ),
 }
-HEADINGS: Final = {
-    name: kind for kind, names in COLUMNS.items() for name in names.replace(" ", "").split("|")
-}
+HEADINGS: Final = {name: kind for kind, names in _COLUMNS.items() for name in names.split()}
 COMPANY: Final = re.compile(
-    r"(?<!\w)(?:GmbH|mbH|AG|KG|KGaA|OHG|UG|GbR|e\.?\s?K\.?|e\.?\s?V\.?|SE|SARL|S\.?A\.?R\.?L\.?|SAS|SASU|EURL"
-    r"|S\.A\.S?\.?|SA|Ltd\.?|Limited|LLC|L\.L\.C\.|Inc\.?|Corp\.?|Corporation|PLC|LLP|Pty|Pvt\.?|PT\.?"
-    r"|P\.T\.|CV\.?|C\.V\.|UD\.?|Tbk\.?|Persero|Perum|S\.?L\.?U?\.?|S\.?r\.?l\.?|B\.?V\.?|N\.?V\.?|Co\.|Company"
-    r"|Oy|AB|A/S|ApS|Sdn\.?|Bhd\.?|Pte\.?|Firma|Koperasi|Yayasan|Toko|gGmbH|Stiftung|Verlag|Versicherung\w*)"
-    r"(?!\w)"
+    r"(?<!\w)(?:GmbH|mbH|AG|KG|KGaA|OHG|UG|GbR|e\.?\s?K\.?|e\.?\s?V\.?|SE|SARL|S\.?A\.?R\.?L\.?"
+    r"|SAS|SASU|EURL|S\.A\.S?\.?|SA|Ltd\.?|Limited|LLC|L\.L\.C\.|Inc\.?|Corp\.?|Corporation|PLC"
+    r"|LLP|Pty|Pvt\.?|PT\.?|P\.T\.|CV\.?|C\.V\.|UD\.?|Tbk\.?|Persero|Perum|S\.?L\.?U?\.?"
+    r"|S\.?r\.?l\.?|B\.?V\.?|N\.?V\.?|Co\.|Company|Oy|AB|A/S|ApS|Sdn\.?|Bhd\.?|Pte\.?|Firma"
+    r"|Koperasi|Yayasan|Toko|gGmbH|Stiftung|Verlag|Versicherung\w*)(?!\w)"
 )
 
 

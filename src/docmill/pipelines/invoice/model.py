@@ -7,7 +7,6 @@ from typing import Final
 
 from docmill.reading.pages import Box
 
-
 PARTY: Final = ("name", "tax_id", "address")
 TOTALS: Final = ("net", "tax", "gross", "withholding", "paid", "due")
 ITEM: Final = (

@@ -25,26 +25,29 @@ _LABEL: Final = re.compile(
     re.IGNORECASE,
 )
 _NOT_NAME: Final = re.compile(
-    r"(?:page|seite|hal|date|datum|tanggal|invoice|rechnung|facture|faktur|tax invoice|original|copy|no\b|nr\b"
-    r"|attn|up\b|u\.p|address|alamat|anschrift|adresse|tel|phone|fax|email|e-mail|npwp|vat|total|num(?:ber|mer)"
-    r"|details?|summary|receipt|payment|bill|ship|deliver|kepada|yth|dear|sehr|to\b|from\b|gln|sire[nt]|logo"
-    r"|stylesheet|kunden-?nr|kundennummer|customer|globale|purchase|order|po\b|ref|your|our|ihre|unsere|wir\b"
-    r"|terms|currency|wahrung|währung|id\b|duns|contact|kontakt|account|bank|iban|swift|subject|betreff|status"
-    r"|powered|www|http|document|dokumen|periode?|due|jatuh|termin|website|code|sitz|gesch[äa]ftsf|amtsgericht"
-    r"|(?:herrn?|frau|mr|mrs|bapak|ibu|mme|m)\.?$|steuer|ust|bic|hrb|firma$|an$|informat|zahl|liefer|thank|note|please|bitte"
-    r"|kwitansi|terbilang|deskripsi|keterangan|bukti|surat|pembayaran|transfer|jl\b|jalan|gedung|rt\b|komplek"
-    r"|ruko|vielen|c/o|postfach|handels|belegs|art-nr|positions|umsatz|nos\b|vos\b|votre|dès|notes?\b|service"
-    r"|germany|deutschland|france|indonesia|united|usa\b|españa|austria|schweiz|hong kong|ireland|australia"
-    r"|représentant|repr|r.gistre|conditions|description|quantit|reg\b|capital|s\.?a\.?r\.?l\.? au)",
+    r"(?:page|seite|hal|date|datum|tanggal|invoice|rechnung|facture|faktur|tax invoice|original"
+    r"|copy|no\b|nr\b|attn|up\b|u\.p|address|alamat|anschrift|adresse|tel|phone|fax|email|e-mail"
+    r"|npwp|vat|total|num(?:ber|mer)|details?|summary|receipt|payment|bill|ship|deliver|kepada|yth"
+    r"|dear|sehr|to\b|from\b|gln|sire[nt]|logo|stylesheet|kunden-?nr|kundennummer|customer|globale"
+    r"|purchase|order|po\b|ref|your|our|ihre|unsere|wir\b|terms|currency|wahrung|währung|id\b|duns"
+    r"|contact|kontakt|account|bank|iban|swift|subject|betreff|status|powered|www|http|document"
+    r"|dokumen|periode?|due|jatuh|termin|website|code|sitz|gesch[äa]ftsf|amtsgericht|(?:herrn?"
+    r"|frau|mr|mrs|bapak|ibu|mme|m)\.?$|steuer|ust|bic|hrb|firma$|an$|informat|zahl|liefer|thank"
+    r"|note|please|bitte|kwitansi|terbilang|deskripsi|keterangan|bukti|surat|pembayaran|transfer"
+    r"|jl\b|jalan|gedung|rt\b|komplek|ruko|vielen|c/o|postfach|handels|belegs|art-nr|positions"
+    r"|umsatz|nos\b|vos\b|votre|dès|notes?\b|service|germany|deutschland|france|indonesia|united"
+    r"|usa\b|españa|austria|schweiz|hong kong|ireland|australia|représentant|repr|r.gistre"
+    r"|conditions|description|quantit|reg\b|capital|s\.?a\.?r\.?l\.? au)",
     re.IGNORECASE,
 )
 _NOT_COMPANY: Final = re.compile(
-    r"(?:bill|ship|sold|invoice|kepada|from|to|geschäftsf|vertreten|licensed|bank|firma|firm|herr|an|c/o)\b",
-    re.I,
+    r"(?:bill|ship|sold|invoice|kepada|from|to|geschäftsf|vertreten|licensed|bank|firma|firm|herr"
+    r"|an|c/o)\b",
+    re.IGNORECASE,
 )
 _POSTCODE: Final = re.compile(r"(?<!\d)\d{4,6}$")
 _STREET: Final = re.compile(
-    r"[^\d]*(?:stra(?:ss|ß)e|str\.|weg|allee|platz|rue|street|avenue|road|ufer)\s*\d", re.I
+    r"[^\d]*(?:stra(?:ss|ß)e|str\.|weg|allee|platz|rue|street|avenue|road|ufer)\s*\d", re.IGNORECASE
 )
 _DOMAIN: Final = re.compile(
     r"(?:@|www\.|https?://(?:www\.)?)([a-z0-9.-]+)\.[a-z]{2,}", re.IGNORECASE

@@ -40,9 +40,8 @@ def data_of(invoice: Invoice) -> dict[str, Any]:
 def _doubtful(invoice: Invoice, checks: dict[str, str]) -> Iterator[str]:
     """Paths a person should look at: missing, unsure, or in a rule that is broken."""
     for path, value in invoice.values():
-        if value is None and path in NEEDED:
-            yield path
-        elif value is not None and value.confidence < REVIEW and _weighty(path):
+        unsure = value is not None and value.confidence < REVIEW and _weighty(path)
+        if unsure or (value is None and path in NEEDED):
             yield path
     if not invoice.lines:
         yield "lines"

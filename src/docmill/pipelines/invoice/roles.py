@@ -13,31 +13,36 @@ _TAX: Final = re.compile(
     r"|\w*steuer(?:betrag|n)?|mehrwertst|btw\w*|imposta|imposto|moms)\b"
 )
 _EXCL: Final = re.compile(
-    r"\b(?:excl\w*|ex|before|pre|ohne|zzgl|zuz|zuzugl\w*|hors|sin|sebelum|belum|without|vor|plus|exkl|exclusief|esclusa|h\.?t)\b"
+    r"\b(?:excl\w*|ex|before|pre|ohne|zzgl|zuz|zuzugl\w*|hors|sin|sebelum|belum|without|vor|plus"
+    r"|exkl|exclusief|esclusa|h\.?t)\b"
 )
 _INCL: Final = re.compile(
-    r"\b(?:incl\w*|inkl\w*|einschl\w*|ttc|t\.t\.c|termasuk|setelah|after|inclusief|inclusa|compresa|mit|enthalten\w*|with|con)\b"
+    r"\b(?:incl\w*|inkl\w*|einschl\w*|ttc|t\.t\.c|termasuk|setelah|after|inclusief|inclusa"
+    r"|compresa|mit|enthalten\w*|with|con)\b"
 )
 _NET: Final = re.compile(
-    r"\b(?:net|netto\w*|sub ?-?total|zwischensumme|positionssumme|warenwert|sous[- ]total|h\.?t|base"
-    r"|gesamtnetto|summe positionen|\w*netto|jumlah harga jual|harga jual|nettosumme|neto|subtotaal|imponibile|subtotale|grondslag|exclusief)\b"
+    r"\b(?:net|netto\w*|sub ?-?total|zwischensumme|positionssumme|warenwert|sous[- ]total|h\.?t"
+    r"|base|gesamtnetto|summe positionen|\w*netto|jumlah harga jual|harga jual|nettosumme|neto"
+    r"|subtotaal|imponibile|subtotale|grondslag|exclusief)\b"
 )
 _SUB: Final = re.compile(
     r"\b(?:sub ?-?total|zwischensumme|sous[- ]total|positionssumme|warenwert|subtotaal)\b"
 )
 _GROSS: Final = re.compile(
-    r"\b(?:brutto\w*|gross|grand|ttc|end(?:betrag|summe)|invoice total|total invoice|rechnungs(?:betrag|summe)"
-    r"|gesamt(?:betrag|summe)|total tagihan|jumlah tagihan|gesamtbrutto|total amount|total bayar)\b"
+    r"\b(?:brutto\w*|gross|grand|ttc|end(?:betrag|summe)|invoice total|total invoice"
+    r"|rechnungs(?:betrag|summe)|gesamt(?:betrag|summe)|total tagihan|jumlah tagihan|gesamtbrutto"
+    r"|total amount|total bayar)\b"
 )
 _SUM: Final = re.compile(
-    r"\b(?:totaux|totale?s?|gesamt\w*|sum|jumlah|montant|amount|importe|tagihan|\w*summe|\w*betrag|jml|totaal|totale|bedrag|importo|factuurbedrag|valor)\b"
+    r"\b(?:totaux|totale?s?|gesamt\w*|sum|jumlah|montant|amount|importe|tagihan|\w*summe|\w*betrag"
+    r"|jml|totaal|totale|bedrag|importo|factuurbedrag|valor)\b"
 )
 _KINDS: Final = (
     (
         "other",
         re.compile(
-            r"\b(?:steuer|ust|vat|tax|tva|gst|npwp|iva|btw)\W{0,3}(?:id|i\.?d|nr|no|number|nummer|reg)\b"
-            r"|\bn.? ?tva|\bnpwp\b|\bsteuer-?nr|ustid"
+            r"\b(?:steuer|ust|vat|tax|tva|gst|npwp|iva|btw)\W{0,3}(?:id|i\.?d|nr|no|number|nummer"
+            r"|reg)\b|\bn.? ?tva|\bnpwp\b|\bsteuer-?nr|ustid"
         ),
     ),
     ("other", re.compile(r"\b(?:terbilang|in words|page|seite|capital|kapital|weight|gewicht)\b")),
@@ -49,37 +54,40 @@ _KINDS: Final = (
     (
         "base",
         re.compile(
-            r"\b(?:dpp|taxable|tax base|dasar pengenaan|base imponible|base tva|base ht|steuerbasis\w*"
-            r"|basisbetrag|bemessungsgrundlage|steuerbasisbetrag)\b"
+            r"\b(?:dpp|taxable|tax base|dasar pengenaan|base imponible|base tva|base ht"
+            r"|steuerbasis\w*|basisbetrag|bemessungsgrundlage|steuerbasisbetrag)\b"
         ),
     ),
     (
         "paid",
         re.compile(
-            r"\b(?:paid|received|anzahlung(?:en)?|acomptes?|deposit|uang muka|down ?payment|prepa\w+|bezahlt"
-            r"|betaald|voldaan|pagato|deja paye|regle|pagado|anticipo|terbayar|dibayar|payments?|pembayaran|dp|vorauszahlung(?:en)?"
-            r"|gezahlt|abschlagszahlung(?:en)?|geleistete)\b"
+            r"\b(?:paid|received|anzahlung(?:en)?|acomptes?|deposit|uang muka|down ?payment"
+            r"|prepa\w+|bezahlt|betaald|voldaan|pagato|deja paye|regle|pagado|anticipo|terbayar"
+            r"|dibayar|payments?|pembayaran|dp|vorauszahlung(?:en)?|gezahlt"
+            r"|abschlagszahlung(?:en)?|geleistete)\b"
         ),
     ),
     (
         "due",
         re.compile(
-            r"\b(?:due|balance|zahlbetrag|a payer|te betalen|openstaand|da pagare|outstanding|sisa|kurang bayar|zahlbar|offen\w*|owing|owed"
-            r"|saldo|solde|harus dibayar|to be paid|zu zahlen|a pagar|restbetrag|payable|to pay"
-            r"|zahlungsbetrag|forderung|noch|reste)\b"
+            r"\b(?:due|balance|zahlbetrag|a payer|te betalen|openstaand|da pagare|outstanding|sisa"
+            r"|kurang bayar|zahlbar|offen\w*|owing|owed|saldo|solde|harus dibayar|to be paid"
+            r"|zu zahlen|a pagar|restbetrag|payable|to pay|zahlungsbetrag|forderung|noch|reste)\b"
         ),
     ),
     (
         "charge",
         re.compile(
-            r"\b(?:versand\w*|verzend\w*|spedizione|shipping|freight|porto|ongkir|ongkos\w*|pengiriman|frais|fracht\w*|transport"
-            r"|delivery|zuschlage?n?|biaya|handling|charges?|meterai|materai|port)\b"
+            r"\b(?:versand\w*|verzend\w*|spedizione|shipping|freight|porto|ongkir|ongkos\w*"
+            r"|pengiriman|frais|fracht\w*|transport|delivery|zuschlage?n?|biaya|handling|charges?"
+            r"|meterai|materai|port)\b"
         ),
     ),
     (
         "discount",
         re.compile(
-            r"\b(?:discount|rabatte?|diskon|remises?|potongan|nachlass|skonto|abschlage?n?|descuento|disc|korting|sconto|desconto)\b"
+            r"\b(?:discount|rabatte?|diskon|remises?|potongan|nachlass|skonto|abschlage?n?"
+            r"|descuento|disc|korting|sconto|desconto)\b"
         ),
     ),
     ("rounding", re.compile(r"\b(?:rounding|rundung\w*|pembulatan|arrondi|redondeo)\b")),

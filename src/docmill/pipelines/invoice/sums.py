@@ -100,11 +100,8 @@ def _rate(chosen: Chosen) -> Value | None:
         return None
     item = chosen.tax.amounts[0]
     match = _PERCENT.search(item.label)
-    if (
-        match
-        and len(chosen.tax.amounts) == 1
-        or match
-        and len({a.value for a in chosen.tax.amounts}) == 1
+    if (match and len(chosen.tax.amounts) == 1) or (
+        match and len({a.value for a in chosen.tax.amounts}) == 1
     ):
         rate = Decimal(match[1].replace(",", "."))
         return Value(plain(rate), 0.9, item.page, item.figure.box, match[0])

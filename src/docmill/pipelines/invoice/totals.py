@@ -12,7 +12,10 @@ CENT: Final = Decimal("0.02")
 MOST: Final = 12
 RATES: Final = tuple(
     Decimal(rate)
-    for rate in "0 2.1 5 5.5 6 7 7.7 8 8.1 8.5 9 10 11 12 13 15 16 17 17.5 18 19 20 21 22 23 24 25".split()
+    for rate in (
+        *("0", "2.1", "5", "5.5", "6", "7", "7.7", "8", "8.1", "8.5", "9", "10", "11", "12", "13"),
+        *("15", "16", "17", "17.5", "18", "19", "20", "21", "22", "23", "24", "25"),
+    )
 )
 _STANDS_FOR_GROSS: Final = {"gross": 1.0, "due": 0.75, "paid": 0.35}
 _STANDS_FOR_NET: Final = {"net": 1.0, "base": 0.7, "gross": 0.4}
