@@ -10,9 +10,11 @@ import json
 import multiprocessing
 import subprocess
 import sys
+import tempfile
 import time
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any, Final
@@ -41,7 +43,7 @@ def read(path: Path) -> tuple[str, dict[str, Any], float]:
 def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", nargs="?", type=Path, default=CORPUS / "invoices")
-    parser.add_argument("--out", type=Path, default=Path("/tmp/invoice/pred"))
+    parser.add_argument("--out", type=Path, default=Path(tempfile.gettempdir()) / "docmill-invoices")
     parser.add_argument("--half", choices=("all", "dev", "held"), default="all")
     parser.add_argument("--errors", action="store_true")
     asked = parser.parse_args(arguments)
@@ -53,16 +55,19 @@ def main(arguments: Sequence[str]) -> int:
         (asked.out / f"{digest}.json").write_text(json.dumps(found, ensure_ascii=False))
     truth = asked.out / "truth.json"
     truth.write_text(json.dumps(records))
-    scorer = CORPUS / "score_invoices.py"
-    code = subprocess.run(
-        [sys.executable, scorer, truth, asked.out, "--group"], check=False
-    ).returncode
-    judged = list(_judged(records, {digest: found for digest, found, _ in results}))
-    _table(judged)
+    code = scored(truth, asked.out)
+    values = list(judged(records, {digest: found for digest, found, _ in results}))
+    _table(values)
     print(f"{1000 * sum(took for *_, took in results) / _page_count(results):.1f} ms a page")
     if asked.errors:
-        _errors(judged)
+        _errors(values)
     return code
+
+
+def scored(truth: Path, predictions: Path, least: float = 0.0) -> int:
+    """The scorer's exit code: 0 when the mean over vendors reaches `least`."""
+    scorer = [sys.executable, CORPUS / "score_invoices.py", truth, predictions]
+    return subprocess.run([*scorer, "--group", "--min", str(least)], check=False).returncode
 
 
 def _half(records: list[dict[str, Any]], half: str) -> list[dict[str, Any]]:
@@ -76,11 +81,20 @@ def _page_count(results: Iterable[tuple[str, dict[str, Any], float]]) -> int:
     return sum(found.get("page_count", 1) for _, found, _ in results)
 
 
-Judged = tuple[str, str, float, bool, str, str]
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """One value held against the truth."""
+
+    file: str
+    path: str
+    confidence: float
+    right: bool
+    wanted: str
+    value: Any
 
 
-def _judged(records: list[dict[str, Any]], found: dict[str, dict[str, Any]]) -> Iterator[Judged]:
-    """Each value that truth knows: file, path, confidence, right or not, truth, found."""
+def judged(records: list[dict[str, Any]], found: dict[str, dict[str, Any]]) -> Iterator[Judged]:
+    """Each value that the truth knows, and each line it does not."""
     for record in records:
         data, truth = found[record["sha256"]], record["truth"]
         for path, wanted in _wanted(truth):
@@ -89,7 +103,9 @@ def _judged(records: list[dict[str, Any]], found: dict[str, dict[str, Any]]) -> 
             evidence = data.get("evidence", {}).get(path, {})
             wants = [wanted, *(record.get("alts") or {}).get(_flat(path), [])]
             right = any(_same(path, want, value) for want in wants)
-            yield record["file"], path, evidence.get("confidence", 0.0), right, wanted, value
+            yield Judged(
+                record["file"], path, evidence.get("confidence", 0.0), right, wanted, value
+            )
         yield from _judged_lines(record, data)
 
 
@@ -122,7 +138,7 @@ def _judged_lines(record: dict[str, Any], data: dict[str, Any]) -> Iterator[Judg
         amounts = [line["amount"], *(line.get("amount_alts") or [])]
         index = next((i for i, got in lines if any(_near(got["amount"], a) for a in amounts)), None)
         if index is None:
-            yield record["file"], "lines.amount", 0.0, False, str(line["amount"]), "missing"
+            yield Judged(record["file"], "lines.amount", 0.0, False, str(line["amount"]), "missing")
             continue
         lines = [pair for pair in lines if pair[0] != index]
         for name in ("amount", "quantity", "unit_price"):
@@ -131,12 +147,12 @@ def _judged_lines(record: dict[str, Any], data: dict[str, Any]) -> Iterator[Judg
                 continue
             sure = data["evidence"].get(f"lines[{index}].{name}", {}).get("confidence", 0.0)
             right = name == "amount" or _near(got, want)
-            yield record["file"], f"lines.{name}", sure, right, str(want), got
+            yield Judged(record["file"], f"lines.{name}", sure, right, str(want), got)
     for index, got in lines:
         sure = data["evidence"].get(f"lines[{index}].amount", {}).get("confidence", 0.0)
         optional = [item["amount"] for item in record.get("optional_lines") or []]
         if not any(_near(got["amount"], amount) for amount in optional):
-            yield record["file"], "lines.amount", sure, False, "no such line", got["amount"]
+            yield Judged(record["file"], "lines.amount", sure, False, "no such line", got["amount"])
 
 
 def _same(path: str, wanted: str, value: Any) -> bool:
@@ -153,26 +169,26 @@ def _near(value: Any, wanted: Any) -> bool:
         return False
 
 
-def _table(judged: list[Judged]) -> None:
+def _table(values: list[Judged]) -> None:
     """Confidence against truth: how many values of each step are right."""
     steps: dict[float, list[bool]] = defaultdict(list)
-    for _, _, sure, right, _, value in judged:
-        if value is not None and value != "missing":
-            steps[max(step for step in STEPS if step <= sure)].append(right)
+    for item in values:
+        if item.value is not None and item.value != "missing":
+            steps[max(step for step in STEPS if step <= item.confidence)].append(item.right)
     print("confidence   values  right")
     for step in sorted(steps):
-        print(
-            f"{step:4.2f} and up {len(steps[step]):7} {100 * sum(steps[step]) / len(steps[step]):6.1f} %"
-        )
+        share = 100 * sum(steps[step]) / len(steps[step])
+        print(f"{step:4.2f} and up {len(steps[step]):7} {share:6.1f} %")
     sure = [right for step, rights in steps.items() if step >= 0.9 for right in rights]
     if sure:
         print(f"0.90 and up {len(sure):7} {100 * sum(sure) / len(sure):6.1f} % together")
 
 
-def _errors(judged: list[Judged]) -> None:
-    for file, path, sure, right, wanted, value in judged:
-        if not right:
-            print(f"{file:24} {path:18} {sure:4.2f}  wanted {wanted!r}  got {value!r}")
+def _errors(values: list[Judged]) -> None:
+    for item in values:
+        if not item.right:
+            said = f"wanted {item.wanted!r}  got {item.value!r}"
+            print(f"{item.file:24} {item.path:18} {item.confidence:4.2f}  {said}")
 
 
 if __name__ == "__main__":

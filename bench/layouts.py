@@ -18,15 +18,13 @@ def draw(style: Style) -> bytes:
     return style.paper.pdf()
 
 
-def block(
-    style: Style, x: float, y: float, firm: Firm, *, to: str = "left", full: bool = True
-) -> float:
+def block(style: Style, x: float, y: float, firm: Firm, *, full: bool = True) -> float:
     step = style.paper.size * 1.35
     lines = [firm.name, firm.street, firm.town]
     if full:
         lines += [f"Telp. {firm.phone}", f"NPWP: {firm.npwp}"][: style.rng.randrange(1, 3)]
     for line in lines:
-        style.paper.text(x, y, line, to=to)
+        style.paper.text(x, y, line)
         y += step
     return y
 
@@ -63,9 +61,8 @@ def labelled(style: Style) -> list[tuple[str, str]]:
     pairs = [(style.say("number"), sale.number), (style.say("date"), style.day(sale.issued, kind))]
     if sale.due:
         pairs.append((style.say("due"), style.day(sale.due, kind)))
-    for key in ("po", "do", "customer"):
-        if style.chance(0.4):
-            pairs.append((style.say(key), sale.others[key]))
+    others = [key for key in ("po", "do", "customer") if style.chance(0.4)]
+    pairs += [(style.say(key), sale.others[key]) for key in others]
     if style.chance(0.4):
         style.rng.shuffle(pairs)
     if style.chance(0.1):

@@ -23,31 +23,55 @@ MONTHS = [
     "Desember",
 ]
 SAY: dict[str, tuple[list[str], list[str]]] = {
-    "number": (["No. Faktur", "Nomor Invoice", "No. Invoice", "Nomor"], ["Invoice No.", "Invoice Number", "Invoice #", "INV No"]),
-    "date": (["Tanggal", "Tgl. Faktur", "Tanggal Invoice"], ["Date", "Invoice Date", "Date of Issue"]),
+    "number": (
+        ["No. Faktur", "Nomor Invoice", "No. Invoice", "Nomor"],
+        ["Invoice No.", "Invoice Number", "Invoice #", "INV No"],
+    ),
+    "date": (
+        ["Tanggal", "Tgl. Faktur", "Tanggal Invoice"],
+        ["Date", "Invoice Date", "Date of Issue"],
+    ),
     "due": (["Jatuh Tempo", "Tgl Jatuh Tempo"], ["Due Date", "Payment Due"]),
     "po": (["No. PO", "No. Pesanan"], ["PO Number", "Your Order No."]),
     "do": (["No. Surat Jalan"], ["Delivery Order", "D/O No."]),
     "customer": (["Kode Pelanggan"], ["Customer ID"]),
-    "buyer": (["Kepada Yth.", "Kepada:", "Ditagihkan kepada:", "Pelanggan:"], ["Bill To:", "Bill To", "Customer:", "Invoice To:", "Sold To"]),
+    "buyer": (
+        ["Kepada Yth.", "Kepada:", "Ditagihkan kepada:", "Pelanggan:"],
+        ["Bill To:", "Bill To", "Customer:", "Invoice To:", "Sold To"],
+    ),
     "ship": (["Dikirim ke:", "Alamat Pengiriman"], ["Ship To:", "Deliver To"]),
-    "title": (["FAKTUR", "INVOICE", "FAKTUR PENJUALAN", "TAGIHAN"], ["INVOICE", "TAX INVOICE", "Commercial Invoice"]),
+    "title": (
+        ["FAKTUR", "INVOICE", "FAKTUR PENJUALAN", "TAGIHAN"],
+        ["INVOICE", "TAX INVOICE", "Commercial Invoice"],
+    ),
     "row": (["No", "No."], ["No", "#", "Item"]),
-    "description": (["Nama Barang", "Keterangan", "Uraian", "Deskripsi", "Nama Barang / Jasa"], ["Description", "Item Description", "Particulars"]),
+    "description": (
+        ["Nama Barang", "Keterangan", "Uraian", "Deskripsi", "Nama Barang / Jasa"],
+        ["Description", "Item Description", "Particulars"],
+    ),
     "quantity": (["Jumlah Barang", "Kuantitas", "Qty", "Banyaknya"], ["Qty", "Quantity"]),
     "unit": (["Satuan"], ["Unit", "UOM"]),
     "price": (["Harga Satuan", "Harga", "Harga Satuan (Rp)"], ["Unit Price", "Price", "Rate"]),
     "percent": (["Disc", "Diskon (%)", "Disk %"], ["Disc %", "Discount"]),
-    "amount": (["Jumlah", "Jumlah Harga", "Total", "Jumlah (Rp)"], ["Amount", "Total", "Line Total"]),
-    "net": (["Subtotal", "Sub Total", "Jumlah", "Total Harga Jual"], ["Subtotal", "Sub-Total", "Total before VAT"]),
+    "amount": (
+        ["Jumlah", "Jumlah Harga", "Total", "Jumlah (Rp)"],
+        ["Amount", "Total", "Line Total"],
+    ),
+    "net": (
+        ["Subtotal", "Sub Total", "Jumlah", "Total Harga Jual"],
+        ["Subtotal", "Sub-Total", "Total before VAT"],
+    ),
     "off": (["Diskon", "Potongan Harga"], ["Discount", "Less: Discount"]),
     "base": (["DPP", "Dasar Pengenaan Pajak"], ["Tax Base", "Taxable Amount"]),
     "other": (["DPP Nilai Lain", "DPP Nilai Lain (11/12)"], ["Other Tax Base (11/12)"]),
-    "gross": (["Total", "Grand Total", "Jumlah Tagihan", "Total Tagihan"], ["Total", "Grand Total", "Invoice Total", "TOTAL AMOUNT"]),
+    "gross": (
+        ["Total", "Grand Total", "Jumlah Tagihan", "Total Tagihan"],
+        ["Total", "Grand Total", "Invoice Total", "TOTAL AMOUNT"],
+    ),
     "withheld": (["PPh 23 (2%)", "Potongan PPh Pasal 23"], ["Withholding Tax (PPh 23) 2%"]),
     "paid": (["Uang Muka", "Sudah Dibayar"], ["Down Payment", "Paid"]),
     "left": (["Sisa Tagihan", "Sisa yang harus dibayar"], ["Balance Due", "Amount Due"]),
-}  # fmt: skip
+}
 
 
 @dataclass
@@ -65,6 +89,8 @@ class Style:
     ghosts: bool = False
     middle: bool = False
     glued: bool = False
+    priced: bool = False
+    counted: bool = False
 
     def say(self, key: str) -> str:
         local, english = SAY[key]

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any
 
 from bench.styles import Style
 from bench.trade import Sold
@@ -66,16 +65,17 @@ def table(style: Style, y: float) -> float:
     cols = columns(style)
     names = {col.key: style.say(col.key) for col in cols}
     y = heading(style, cols, names, y)
-    again, money, unit_in = style.chance(0.6), style.chance(0.25), style.chance(0.5)
-    inside, split = style.chance(0.15), style.chance(0.3)
+    style.priced, style.counted = style.chance(0.25), style.chance(0.5)
+    again, inside, split = style.chance(0.6), style.chance(0.15), style.chance(0.3)
+    wide = next(col.wide for col in cols if col.key == "description")
     for at, line in enumerate(style.deal.lines, 1):
-        texts = style.paper.wrapped(
-            line.description, next(c.wide for c in cols if c.key == "description"), inside=inside
-        )
+        texts = style.paper.wrapped(line.description, wide, inside=inside)
         if y + (1 if split else len(texts)) * style.paper.size * 1.25 > 770:
             so_far = sum((sold.amount for sold in style.deal.lines[: at - 1]), Decimal(0))
             y = turned(style, cols, names if again else None, so_far)
-        y = row(style, cols, line, at, texts, money=money, unit_in=unit_in)(y)
+        level = y + (style.paper.size * 1.25 * (len(texts) - 1) / 2 if style.middle else 0)
+        numbers(style, cols, line, {"row": str(at), **shown(style, cols, line)}, level)
+        y = described(style, cols, texts, y)
     return y
 
 
@@ -95,51 +95,50 @@ def turned(
     return y
 
 
-def row(
-    style: Style,
-    cols: Sequence[Col],
-    line: Sold,
-    at: int,
-    texts: list[str],
-    *,
-    money: bool,
-    unit_in: bool,
-) -> Any:
-    step = style.paper.size * 1.25
-    own_unit = any(col.key == "unit" for col in cols)
+def shown(style: Style, cols: Sequence[Col], line: Sold) -> dict[str, str]:
+    """What stands in the columns of a line, but for its words."""
+    texts = {"unit": line.unit, "amount": style.amount(line.amount, money=style.priced)}
+    if line.quantity is None or line.price is None:
+        return texts
+    glued = style.counted and not any(col.key == "unit" for col in cols)
+    texts["quantity"] = style.count(line.quantity) + (f" {line.unit}" if glued else "")
+    texts["price"] = style.amount(line.price, money=style.priced)
+    texts["percent"] = f"{line.percent:g}%" if line.percent else ""
+    return texts
 
-    def put(y: float) -> float:
-        shown = {
-            "row": str(at),
-            "unit": line.unit,
-            "amount": style.amount(line.amount, money=money),
-        }
-        if line.quantity is not None and line.price is not None:
-            unit = f" {line.unit}" if unit_in and not own_unit else ""
-            shown |= {
-                "quantity": style.count(line.quantity) + unit,
-                "price": style.amount(line.price, money=money),
-            }
-            shown |= {"percent": f"{line.percent:g}%" if line.percent else ""}
-        level = y + (step * (len(texts) - 1) / 2 if style.middle else 0)
-        for col in cols:
-            if col.key != "description" and shown.get(col.key):
-                if style.ghosts and col.key == "amount":
-                    style.paper.text(col.anchor, level, style.amount(line.amount + 1000), to=col.to)
-                style.paper.text(col.anchor, level, shown[col.key], to=col.to)
-        x = next(col.x for col in cols if col.key == "description")
-        for text in texts:
-            if y > 790:
-                style.paper.turn()
-                y = 60.0
-            style.paper.text(x, y, text)
-            y += step
-        return y + style.rng.choice([2, 5])
 
-    return put
+def numbers(
+    style: Style, cols: Sequence[Col], line: Sold, texts: dict[str, str], level: float
+) -> None:
+    """The numbers of a line; on some papers an old amount lies under the new one."""
+    for col in cols:
+        if style.ghosts and col.key == "amount":
+            style.paper.text(col.anchor, level, style.amount(line.amount + 1000), to=col.to)
+        if texts.get(col.key):
+            style.paper.text(col.anchor, level, texts[col.key], to=col.to)
+
+
+def described(style: Style, cols: Sequence[Col], texts: list[str], y: float) -> float:
+    """The words of a line, from row to row, at times on to the next page."""
+    x = next(col.x for col in cols if col.key == "description")
+    for text in texts:
+        if y > 790:
+            style.paper.turn()
+            y = 60.0
+        style.paper.text(x, y, text)
+        y += style.paper.size * 1.25
+    return y + style.rng.choice([2, 5])
 
 
 def sums(style: Style, y: float) -> float:
+    rows = [*before_tax(style), *taxes(style), *after_tax(style)]
+    if y + len(rows) * 14 > 790:
+        style.paper.turn()
+        y = 70.0
+    return summed(style, y, rows)
+
+
+def before_tax(style: Style) -> list[tuple[str, Decimal]]:
     sale = style.deal
     total = sum((line.amount for line in sale.lines), Decimal(0))
     rows = [(style.say("net"), total)]
@@ -149,23 +148,28 @@ def sums(style: Style, y: float) -> float:
         rows.append((style.say("off"), -sale.discount if style.chance(0.5) else sale.discount))
     if sale.discount or (sale.rate and style.chance(0.3)):
         rows.append((style.say("base"), sale.net))
-    if sale.rate == "12":
-        rows.append((style.say("other"), sale.net * 11 / 12))
+    return rows
+
+
+def taxes(style: Style) -> list[tuple[str, Decimal]]:
+    sale = style.deal
+    rows = [(style.say("other"), sale.net * 11 / 12)] if sale.rate == "12" else []
     if sale.rate:
-        rows.append(
-            (style.rng.choice(["PPN {}%", "PPN ({}%)", "VAT {}%"]).format(sale.rate), sale.tax)
-        )
-    rows.append((style.say("gross"), sale.gross))
+        word = style.rng.choice(["PPN {}%", "PPN ({}%)", "VAT {}%"])
+        rows.append((word.format(sale.rate), sale.tax))
+    return rows
+
+
+def after_tax(style: Style) -> list[tuple[str, Decimal]]:
+    sale = style.deal
+    rows = [(style.say("gross"), sale.gross)]
     if sale.withheld:
         rows.append((style.say("withheld"), -sale.withheld if style.chance(0.5) else sale.withheld))
     if sale.paid:
         rows.append((style.say("paid"), sale.paid))
     if sale.withheld or sale.paid:
         rows.append((style.say("left"), sale.gross - sale.withheld - sale.paid))
-    if y + len(rows) * 14 > 790:
-        style.paper.turn()
-        y = 70.0
-    return summed(style, y, rows)
+    return rows
 
 
 def summed(style: Style, y: float, rows: Sequence[tuple[str, Decimal]]) -> float:

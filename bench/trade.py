@@ -63,14 +63,29 @@ TOWNS = (
     "Medan 20112",
 )
 GOODS = (
-    "Kertas HVS A4 80 gram", "Tinta printer hitam 70 ml", "Jasa konsultasi pajak bulan Maret", "Semen Portland 50 kg",
-    "Besi beton polos diameter 12 mm panjang 12 meter", "Laptop 14 inch RAM 16 GB SSD 512 GB garansi resmi 2 tahun",
-    "Sewa alat berat excavator PC200", "Pemasangan jaringan listrik gedung lantai 3 termasuk material",
-    "Monthly maintenance service for air conditioning units", "Steel bolt M10 x 50 galvanized", "Safety helmet SNI",
-    "Freight forwarding Jakarta - Surabaya", "Software licence, 1 year subscription", "Minyak goreng curah",
-    "Kopi arabika Gayo grade 1", "Cetak brosur A5 full color 2 sisi", "Training K3 umum 3 hari", "Filter oli C-1142",
-    "Kabel NYM 3x2.5 mm Eterna", "Pipa PVC AW 4 inch", "Meja kantor 120 x 60 cm", "Design and engineering works phase 2",
-)  # fmt: skip
+    "Kertas HVS A4 80 gram",
+    "Tinta printer hitam 70 ml",
+    "Jasa konsultasi pajak bulan Maret",
+    "Semen Portland 50 kg",
+    "Besi beton polos diameter 12 mm panjang 12 meter",
+    "Laptop 14 inch RAM 16 GB SSD 512 GB garansi resmi 2 tahun",
+    "Sewa alat berat excavator PC200",
+    "Pemasangan jaringan listrik gedung lantai 3 termasuk material",
+    "Monthly maintenance service for air conditioning units",
+    "Steel bolt M10 x 50 galvanized",
+    "Safety helmet SNI",
+    "Freight forwarding Jakarta - Surabaya",
+    "Software licence, 1 year subscription",
+    "Minyak goreng curah",
+    "Kopi arabika Gayo grade 1",
+    "Cetak brosur A5 full color 2 sisi",
+    "Training K3 umum 3 hari",
+    "Filter oli C-1142",
+    "Kabel NYM 3x2.5 mm Eterna",
+    "Pipa PVC AW 4 inch",
+    "Meja kantor 120 x 60 cm",
+    "Design and engineering works phase 2",
+)
 UNITS = (
     "pcs",
     "unit",
@@ -122,9 +137,9 @@ class Deal:
     net: Decimal
     rate: str  # "", "11" or "12": the last one on eleven twelfths of the net
     tax: Decimal
-    gross: Decimal
-    withheld: Decimal
-    paid: Decimal
+    gross: Decimal = Decimal(0)
+    withheld: Decimal = Decimal(0)
+    paid: Decimal = Decimal(0)
     others: dict[str, str] = field(default_factory=dict)
 
 
@@ -176,6 +191,27 @@ def number(rng: Random, day: date) -> str:
     )
 
 
+def bought(rng: Random, places: int, foreign: bool, most: int) -> list[Sold]:
+    """Some lines; now and then one of them has an amount and nothing else."""
+    count = rng.choice([1, 2, 3, 4, 5, 6, 8, 12, rng.randrange(1, most)])
+    lines = [sold(rng, places, foreign) for _ in range(count)]
+    if rng.random() < 0.15:
+        fee = rounded(Decimal(rng.randrange(1, 50)) * (10 if foreign else 25000), places)
+        lines[rng.randrange(count)] = Sold(rng.choice(GOODS), None, "", None, Decimal(0), fee)
+    return lines
+
+
+def others(rng: Random, day: date) -> dict[str, str]:
+    """Numbers that are not the invoice's."""
+    account = " ".join(str(rng.randrange(100, 999)) for _ in range(3))
+    return {
+        "po": f"PO-{rng.randrange(10000, 99999)}",
+        "do": f"SJ/{rng.randrange(100, 999)}/{day.year}",
+        "customer": f"C{rng.randrange(1000, 9999)}",
+        "account": account + str(rng.randrange(10)),
+    }
+
+
 def deal(rng: Random, *, most: int = 40) -> Deal:
     """One sale, its sums right to the last cent."""
     foreign = rng.random() < 0.15
@@ -184,36 +220,19 @@ def deal(rng: Random, *, most: int = 40) -> Deal:
     while buyer.name == seller.name:
         buyer = firm(rng)
     issued = date(2023, 1, 1) + timedelta(days=rng.randrange(1100))
-    count = rng.choice([1, 2, 3, 4, 5, 6, 8, 12, rng.randrange(1, most)])
-    lines = [sold(rng, places, foreign) for _ in range(count)]
-    if rng.random() < 0.15:
-        at = rng.randrange(len(lines))
-        fee = rounded(Decimal(rng.randrange(1, 50)) * (10 if foreign else 25000), places)
-        lines[at] = Sold(rng.choice(GOODS), None, "", None, Decimal(0), fee)
+    due = issued + timedelta(days=rng.choice([7, 14, 30, 45])) if rng.random() < 0.7 else None
+    lines = bought(rng, places, foreign, most)
     total = sum((line.amount for line in lines), Decimal(0))
-    off = (
-        rounded(total * rng.choice([2, 5, 10]) / 100, places) if rng.random() < 0.15 else Decimal(0)
-    )
-    net = total - off
-    rate = rng.choice(["11", "11", "12", ""])
+    share = rng.choice([2, 5, 10]) if rng.random() < 0.15 else 0
+    off = rounded(total * share / 100, places)
+    net, rate = total - off, rng.choice(["11", "11", "12", ""])
     tax = rounded(net * 11 / 100, places) if rate else Decimal(0)
     gross = net + tax
     withheld = rounded(net * 2 / 100, places) if rng.random() < 0.2 else Decimal(0)
-    paid = (
-        rng.choice([gross - withheld, rounded(gross / 2, places)])
-        if rng.random() < 0.2
-        else Decimal(0)
-    )
-    due = issued + timedelta(days=rng.choice([7, 14, 30, 45])) if rng.random() < 0.7 else None
-    code = rng.choice(["USD", "SGD", "EUR"]) if foreign else "IDR"
-    others = {
-        "po": f"PO-{rng.randrange(10000, 99999)}",
-        "do": f"SJ/{rng.randrange(100, 999)}/{issued.year}",
-        "customer": f"C{rng.randrange(1000, 9999)}",
-        "account": " ".join(str(rng.randrange(100, 999)) for _ in range(3))
-        + str(rng.randrange(10)),
-    }
-    return Deal(
-        seller, buyer, number(rng, issued), issued, due, code, lines, off, net, rate, tax, gross,
-        withheld, paid, others,
-    )  # fmt: skip
+    half = rng.choice([gross - withheld, rounded(gross / 2, places)])
+    paid = half if rng.random() < 0.2 else Decimal(0)
+    sale = Deal(seller, buyer, number(rng, issued), issued, due, "IDR", lines, off, net, rate, tax)
+    sale.currency = rng.choice(["USD", "SGD", "EUR"]) if foreign else "IDR"
+    sale.gross, sale.withheld, sale.paid = gross, withheld, paid
+    sale.others = others(rng, issued)
+    return sale
