@@ -12,6 +12,7 @@ from docmill.reading.pages import Box
 
 MAX_WORDS: Final = 6
 MAX_STARTS: Final = 8
+MAX_KEY: Final = 40
 REACH: Final = 4.4  # of the height: how far under its label a value may stand
 _TOKEN: Final = re.compile(r"[^\s:/]+:?|:|/")
 _NUMBERING: Final = re.compile(r"\(?\d{1,2}[).]\s*(?=[^\W\d])")
@@ -86,10 +87,12 @@ def _phrases(row: Row, column: int, cell: Cell) -> Iterator[Phrase]:
                 break
             key += fold(cell.text[start:end] if not keys else cell.text[keys[-1][0] : end])
             keys.append((end, key))
+            if len(key) > MAX_KEY:
+                break
             if cell.text[end - 1] == ":":
                 break
         for end, known in reversed(keys):
-            if known and cell.text[end - 1] != "/":
+            if known and len(known) <= MAX_KEY and cell.text[end - 1] != "/":
                 yield Phrase(row, column, cell, start, end, known, at == 0)
 
 

@@ -95,7 +95,7 @@ SHIP: Final = re.compile(
 )
 HOLDER: Final = re.compile(
     r"(?:account|acc?|bankaccount|beneficiary)s?(?:name|holder)|beneficiary|kontoinhaber|atasnama"
-    r"|an|namarekening|namapemilikrekening|titulaire(?:ducompte)?|titular|payableto|payee"
+    r"|an|namarekening|namapemilikrekening|titulaire(?:ducompte)?|titular|beneficiaire|zahlungsempfanger|penerima|payableto|payee"
     r"|makeallcheques?payableto"
 )
 TAX_ID: Final = re.compile(

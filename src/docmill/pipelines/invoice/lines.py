@@ -89,10 +89,10 @@ def _body(sheet: Sheet, header: Header, rows: Sequence[Row]) -> list[Raw]:
         label = role(_words(row, header))[0]
         full = "quantity" in raw.figures or "unit_price" in raw.figures
         both = "quantity" in raw.figures and "unit_price" in raw.figures
-        counted = _counted(row, header, len(anchors)) and not ended
+        counted = _counted(row, header, len(anchors)) and (full or not ended)
         if label in _ENDS and not (both or counted or _described(row, header, label)):
             ended = True
-        elif not ended or (full and _holds(raw)):
+        elif not ended or counted or (full and _holds(raw)):
             anchors.append(_marked(raw, label, full or counted))
     return _filled(header, anchors, placed)
 

@@ -47,7 +47,7 @@ _NOT_COMPANY: Final = re.compile(
 )
 _POSTCODE: Final = re.compile(r"(?<!\d)\d{4,6}$")
 _STREET: Final = re.compile(
-    r"[^\d]*(?:stra(?:ss|ß)e|str\.|weg|allee|platz|rue|street|avenue|road|ufer)\s*\d", re.IGNORECASE
+    r"[^\d]*(?:stra(?:ss|ß)e|str\.|weg|allee|platz|rue|street|avenue|road|ufer)\s*(?:\d|$)", re.IGNORECASE
 )
 _DOMAIN: Final = re.compile(
     r"(?:@|www\.|https?://(?:www\.)?)([a-z0-9.-]+)\.[a-z]{2,}", re.IGNORECASE
@@ -91,7 +91,7 @@ def is_name(text: str) -> bool:
         return False
     if _labelling(bare) or _POSTCODE.search(bare):
         return False
-    if set(bare) & set("@:") or _STREET.match(bare) or bare[0].isdigit():
+    if set(bare) & set("@:") or _STREET.match(text) or bare[0].isdigit():
         return False
     if bare.endswith((".", ":", "!", "?")) and not company:
         return False

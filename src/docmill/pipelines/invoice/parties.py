@@ -24,6 +24,7 @@ from docmill.pipelines.invoice.names import (
 
 COMPANY: Final = 0.2
 LABELLED: Final = 0.85
+MENTIONED: Final = 0.1
 _POSTCODE: Final = re.compile(r"(?<!\d)(?:[A-Z]{1,2}-)?\d{4,6}(?!\d)")
 _CONTACT: Final = re.compile(
     r"\b(?:tel|fon|phone|telefon|fax|e?-?mail|www|https?|iban|bic|ust|vat|npwp|siret|hrb)\b|@",
@@ -98,14 +99,13 @@ def _scores(names: Iterable[Name]) -> dict[str, float]:
 
 
 def _supported(sheet: Sheet, names: list[Name]) -> list[Name]:
-    """Names, better where other cells carry them too."""
+    """Names, better where other cells carry them too and it is not half of a longer name."""
     texts = [lexicon.fold(cell.text) for _, _, cell in sheet.cells]
     keys = {lexicon.fold(name.text) for name in names}
-    counts = {
-        key: sum(key in text and key != text for text in texts) for key in keys if len(key) > 4
-    }
+    whole = {key for key in keys if not any(key != other and key in other for other in keys)}
+    counts = {key: sum(key in text and key != text for text in texts) for key in whole if len(key) > 4}
     return [
-        replace(name, score=name.score + 0.07 * min(counts.get(lexicon.fold(name.text), 0), 3))
+        replace(name, score=name.score + MENTIONED * min(counts.get(lexicon.fold(name.text), 0), 3))
         for name in names
     ]
 
@@ -233,8 +233,14 @@ def _letterhead(sheet: Sheet, block: Block) -> Iterator[Name]:
     if len(names) > 1 and lexicon.COMPANY.search(names[1].text):
         names = sorted(names[:2], key=lambda cell: not lexicon.COMPANY.search(cell.text))
     for order, cell in enumerate(names[:2]):
-        less = 0.1 if lexicon.COMPANY.search(cell.text) else 0.3
+        less = 0.1 if lexicon.COMPANY.search(cell.text) or _again(sheet, cell) else 0.3
         yield named(cell, 0, worth - 0.1 * (cell.page > 1) - less * order)
+
+
+def _again(sheet: Sheet, cell: Cell) -> bool:
+    """Whether other places carry this name too."""
+    key = lexicon.fold(cell.text)
+    return any(key in lexicon.fold(row.text) for row in sheet.rows if cell not in row.cells)
 
 
 def _companies(sheet: Sheet, row: Row) -> Iterator[Name]:

@@ -1,11 +1,13 @@
 """From a sheet to an invoice: candidates collected, then the set taken that fits best."""
 
+import re
 from dataclasses import replace
 from decimal import Decimal
 from typing import Final
 
 from docmill.pipelines.invoice import facts
 from docmill.pipelines.invoice.amounts import amounts_of
+from docmill.pipelines.invoice.bare import bare_lines
 from docmill.pipelines.invoice.items import items_of, resolve
 from docmill.pipelines.invoice.labels import phrases_of
 from docmill.pipelines.invoice.layout import Sheet
@@ -17,15 +19,19 @@ from docmill.pipelines.invoice.totals import choose
 from docmill.reading import dates, numbers
 
 ZERO: Final = Decimal(0)
+_AMERICAN: Final = re.compile(r"\b(?:[A-Z]{2},? \d{5}(?:-\d{4})?|United States|USA)\b")
 
 
 def read(sheet: Sheet) -> Invoice:
     """The invoice on these pages."""
     texts = [row.text for row in sheet.rows]
     first = dates.month_first(texts)
-    sheet = replace(sheet, mark=numbers.mark_of(texts), month_first=bool(first))
+    first = first if first is not None else any(_AMERICAN.search(text) for text in texts)
+    sheet = replace(sheet, mark=numbers.mark_of(texts), month_first=first)
     phrases = phrases_of(sheet)
     table = lines_of(sheet)
+    if not table.lines:
+        table = bare_lines(sheet)
     lines = [resolve(raw) for raw in table.lines if not raw.extra]
     amounts = amounts_of(sheet, table.rows)
     total = sum((line.amount for line in lines), ZERO) if lines else None

@@ -21,7 +21,7 @@ _INCL: Final = re.compile(
     r"|compresa|mit|enthalten\w*|with|con)\b"
 )
 _NET: Final = re.compile(
-    r"\b(?:net|netto\w*|sub ?-?total|zwischensumme|positionssumme|warenwert|sous[- ]total|h\.?t"
+    r"\b(?:net|netto(?!preis)\w*|sub ?-?total|zwischensumme|positionssumme|warenwert|sous[- ]total|h\.?t"
     r"|base|gesamtnetto|summe positionen|\w*netto|jumlah harga jual|harga jual|nettosumme|neto"
     r"|subtotaal|imponibile|subtotale|grondslag|exclusief)\b"
 )
@@ -29,7 +29,7 @@ _SUB: Final = re.compile(
     r"\b(?:sub ?-?total|zwischensumme|sous[- ]total|positionssumme|warenwert|subtotaal)\b"
 )
 _GROSS: Final = re.compile(
-    r"\b(?:brutto\w*|gross|grand|ttc|end(?:betrag|summe)|invoice total|total invoice"
+    r"\b(?:brutto(?!preis)\w*|gross(?! price)|grand|ttc|end(?:betrag|summe)|invoice total|total invoice"
     r"|rechnungs(?:betrag|summe)|gesamt(?:betrag|summe)|total tagihan|jumlah tagihan|gesamtbrutto"
     r"|total amount|total bayar)\b"
 )
@@ -147,6 +147,6 @@ def _taxed(text: str, at: int) -> tuple[Role, float]:
         return "net", 1.0
     if net and net.start() < at and not total:
         return "net", 0.8
-    if re.search(r"\b(?:brutto\w*|gross|ttc)\b", text):
+    if re.search(r"\b(?:brutto(?!preis)\w*|gross|ttc)\b", text):
         return "gross", 0.8
     return "tax", 1.0
