@@ -57,10 +57,13 @@ def lines_of(sheet: Sheet) -> Table:
 
 def _of_one_kind(lines: list[Raw]) -> list[Raw]:
     """Lines without page numbers and the like: bare figures where amounts have cents or groups."""
-    worded = [raw for raw in lines if set(raw.figures["amount"].text) & set(".,")]
-    if 2 * len(worded) < len(lines):
+    if 2 * sum(map(_marked_off, lines)) < len(lines):
         return lines
-    return [raw for raw in lines if raw in worded or "unit_price" in raw.figures]
+    return [raw for raw in lines if _marked_off(raw) or "unit_price" in raw.figures]
+
+
+def _marked_off(raw: Raw) -> bool:
+    return bool(set(raw.figures["amount"].text) & set(".,"))
 
 
 def _alike(header: Header, best: Header) -> bool:
@@ -215,22 +218,26 @@ def _filled(header: Header, anchors: list[Raw], placed: Sequence[Placed]) -> lis
         return []
     known = {anchor.row.index for anchor in anchors}
     strays: dict[int, list[tuple[str, Figure]]] = {}
+    by_page: dict[int, list[tuple[int, Raw]]] = {}
+    for at, anchor in enumerate(anchors):
+        by_page.setdefault(anchor.row.page, []).append((at, anchor))
     for row in placed:
         if row.row.index in known or row.row.index > anchors[-1].row.index + 12:
             continue
         for kind in _NUMERIC[:4]:
-            figure, index = row.of(header, kind), _nearest(anchors, row.row)
+            figure = row.of(header, kind)
+            index = _nearest(by_page.get(row.row.page, []), row.row) if figure else None
             if figure and index is not None:
                 strays.setdefault(index, []).append((kind, figure))
     return [_with(anchor, strays.get(index, [])) for index, anchor in enumerate(anchors)]
 
 
-def _nearest(anchors: list[Raw], row: Row) -> int | None:
+def _nearest(anchors: list[tuple[int, Raw]], row: Row) -> int | None:
     """The line on the page that a row of other numbers belongs to."""
     near = [
         (abs(anchor.row.y - row.y), index)
-        for index, anchor in enumerate(anchors)
-        if anchor.row.page == row.page and abs(anchor.row.y - row.y) <= STRAY * row.height
+        for index, anchor in anchors
+        if abs(anchor.row.y - row.y) <= STRAY * row.height
     ]
     return min(near)[1] if near else None
 

@@ -24,6 +24,7 @@ from docmill.pipelines.invoice.names import (
 
 COMPANY: Final = 0.2
 LABELLED: Final = 0.85
+MAX_PAGES: Final = 3  # beyond them nobody is named for the first time, but on the last
 MENTIONED: Final = 0.1
 _POSTCODE: Final = re.compile(r"(?<!\d)(?:[A-Z]{1,2}-)?\d{4,6}(?!\d)")
 _CONTACT: Final = re.compile(
@@ -40,7 +41,11 @@ _OTHER_LABEL: Final = re.compile(r"[^:]{2,30}\s?:(?:\s|$)")
 def parties(sheet: Sheet, phrases: list[Phrase], skipped: frozenset[int]) -> tuple[Party, Party]:
     """Seller and buyer; in the rows of the table nobody is looked for."""
     whole = sheet
-    sheet = replace(sheet, rows=tuple(_outside(row, skipped) for row in sheet.rows))
+    near = {*range(1, MAX_PAGES + 1), len(sheet.sizes)}
+    sheet = replace(
+        sheet,
+        rows=tuple(_outside(row, skipped) if row.page in near else _empty(row) for row in sheet.rows),
+    )
     blocks = blocks_of(sheet)
     senders = list(_senders(sheet))
     sold_by = [*_labelled(sheet, phrases, lexicon.SELLER, 1.0)]
@@ -68,7 +73,11 @@ def _known(name: Value | None, sure: set[str]) -> Value | None:
 
 
 def _outside(row: Row, skipped: frozenset[int]) -> Row:
-    return replace(row, cells=()) if row.index in skipped else row
+    return _empty(row) if row.index in skipped else row
+
+
+def _empty(row: Row) -> Row:
+    return replace(row, cells=())
 
 
 def _pair(sellers: list[Name], buyers: list[Name]) -> tuple[Value | None, Value | None]:
