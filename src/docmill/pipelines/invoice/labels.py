@@ -80,20 +80,24 @@ def _phrases(row: Row, column: int, cell: Cell) -> Iterator[Phrase]:
     skip = _NUMBERING.match(cell.text)
     tokens = [match.span() for match in _TOKEN.finditer(cell.text, skip.end() if skip else 0)]
     for at, (start, _) in enumerate(tokens[:MAX_STARTS]):
-        keys: list[tuple[int, str]] = []
-        key = ""
-        for _, end in tokens[at : at + MAX_WORDS]:
-            if _INSIDE_ID.match(cell.text, end):
-                break
-            key += fold(cell.text[start:end] if not keys else cell.text[keys[-1][0] : end])
+        for end, key in reversed(_keys(cell.text, start, tokens[at : at + MAX_WORDS])):
+            yield Phrase(row, column, cell, start, end, key, at == 0)
+
+
+def _keys(text: str, start: int, tokens: list[tuple[int, int]]) -> list[tuple[int, str]]:
+    """The folded words from a place on, one more each time, and where each ends."""
+    keys: list[tuple[int, str]] = []
+    key, last = "", start
+    for _, end in tokens:
+        key += fold(text[last:end])
+        last = end
+        if len(key) > MAX_KEY or _INSIDE_ID.match(text, end):
+            break
+        if key and text[end - 1] != "/":
             keys.append((end, key))
-            if len(key) > MAX_KEY:
-                break
-            if cell.text[end - 1] == ":":
-                break
-        for end, known in reversed(keys):
-            if known and len(known) <= MAX_KEY and cell.text[end - 1] != "/":
-                yield Phrase(row, column, cell, start, end, known, at == 0)
+        if text[end - 1] == ":":
+            break
+    return keys
 
 
 def matching(phrases: list[Phrase], pattern: re.Pattern[str]) -> list[Phrase]:

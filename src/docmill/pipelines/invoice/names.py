@@ -47,7 +47,8 @@ _NOT_COMPANY: Final = re.compile(
 )
 _POSTCODE: Final = re.compile(r"(?<!\d)\d{4,6}$")
 _STREET: Final = re.compile(
-    r"[^\d]*(?:stra(?:ss|ß)e|str\.|weg|allee|platz|rue|street|avenue|road|ufer)\s*(?:\d|$)", re.IGNORECASE
+    r"[^\d]*(?:stra(?:ss|ß)e|str\.|weg|allee|platz|rue|street|avenue|road|ufer)\s*(?:\d|$)",
+    re.IGNORECASE,
 )
 _DOMAIN: Final = re.compile(
     r"(?:@|www\.|https?://(?:www\.)?)([a-z0-9.-]+)\.[a-z]{2,}", re.IGNORECASE

@@ -44,7 +44,9 @@ def parties(sheet: Sheet, phrases: list[Phrase], skipped: frozenset[int]) -> tup
     near = {*range(1, MAX_PAGES + 1), len(sheet.sizes)}
     sheet = replace(
         sheet,
-        rows=tuple(_outside(row, skipped) if row.page in near else _empty(row) for row in sheet.rows),
+        rows=tuple(
+            _outside(row, skipped) if row.page in near else _empty(row) for row in sheet.rows
+        ),
     )
     blocks = blocks_of(sheet)
     senders = list(_senders(sheet))
@@ -112,7 +114,9 @@ def _supported(sheet: Sheet, names: list[Name]) -> list[Name]:
     texts = [lexicon.fold(cell.text) for _, _, cell in sheet.cells]
     keys = {lexicon.fold(name.text) for name in names}
     whole = {key for key in keys if not any(key != other and key in other for other in keys)}
-    counts = {key: sum(key in text and key != text for text in texts) for key in whole if len(key) > 4}
+    counts = {
+        key: sum(key in text and key != text for text in texts) for key in whole if len(key) > 4
+    }
     return [
         replace(name, score=name.score + MENTIONED * min(counts.get(lexicon.fold(name.text), 0), 3))
         for name in names

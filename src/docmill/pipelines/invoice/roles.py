@@ -21,17 +21,17 @@ _INCL: Final = re.compile(
     r"|compresa|mit|enthalten\w*|with|con)\b"
 )
 _NET: Final = re.compile(
-    r"\b(?:net|netto(?!preis)\w*|sub ?-?total|zwischensumme|positionssumme|warenwert|sous[- ]total|h\.?t"
-    r"|base|gesamtnetto|summe positionen|\w*netto|jumlah harga jual|harga jual|nettosumme|neto"
-    r"|subtotaal|imponibile|subtotale|grondslag|exclusief)\b"
+    r"\b(?:net|netto(?!preis)\w*|sub ?-?total|zwischensumme|positionssumme|warenwert|sous[- ]total"
+    r"|h\.?t|base|gesamtnetto|summe positionen|\w*netto|jumlah harga jual|harga jual|nettosumme"
+    r"|neto|subtotaal|imponibile|subtotale|grondslag|exclusief)\b"
 )
 _SUB: Final = re.compile(
     r"\b(?:sub ?-?total|zwischensumme|sous[- ]total|positionssumme|warenwert|subtotaal)\b"
 )
 _GROSS: Final = re.compile(
-    r"\b(?:brutto(?!preis)\w*|gross(?! price)|grand|ttc|end(?:betrag|summe)|invoice total|total invoice"
-    r"|rechnungs(?:betrag|summe)|gesamt(?:betrag|summe)|total tagihan|jumlah tagihan|gesamtbrutto"
-    r"|total amount|total bayar)\b"
+    r"\b(?:brutto(?!preis)\w*|gross(?! price)|grand|ttc|end(?:betrag|summe)|invoice total"
+    r"|total invoice|rechnungs(?:betrag|summe)|gesamt(?:betrag|summe)|total tagihan|jumlah tagihan"
+    r"|gesamtbrutto|total amount|total bayar)\b"
 )
 _SUM: Final = re.compile(
     r"\b(?:totaux|totale?s?|gesamt\w*|sum|jumlah|montant|amount|importe|tagihan|\w*summe|\w*betrag"
