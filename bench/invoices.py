@@ -43,7 +43,9 @@ def read(path: Path) -> tuple[str, dict[str, Any], float]:
 def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", nargs="?", type=Path, default=CORPUS / "invoices")
-    parser.add_argument("--out", type=Path, default=Path(tempfile.gettempdir()) / "docmill-invoices")
+    parser.add_argument(
+        "--out", type=Path, default=Path(tempfile.gettempdir()) / "docmill-invoices"
+    )
     parser.add_argument("--half", choices=("all", "dev", "held"), default="all")
     parser.add_argument("--errors", action="store_true")
     asked = parser.parse_args(arguments)

@@ -175,6 +175,40 @@ def test_the_buyer_is_not_who_the_goods_go_to() -> None:
     assert run(paper([LINE], [("Total", "100,000.00")], head))["buyer"]["name"] == "CV Maju Makmur"
 
 
+def test_tax_numbers_go_to_whose_name_they_stand_by() -> None:
+    head = [*HEAD, (40, 142, "NPWP: 01.234.567.8-901.000")]
+    foot = (
+        40.0,
+        800.0,
+        "PT Sinar Jaya - Jl. Sudirman No. 1 - Jakarta 12190 - NPWP 0987654321098765",
+    )
+    texts = [*head, *row(180, *HEADINGS), *row(196, *LINE), foot]
+
+    data = run(make_pdf([texts]))
+
+    assert data["buyer"]["tax_id"] == "01.234.567.8-901.000"
+    assert data["seller"]["tax_id"] == "0987654321098765"
+
+
+def test_a_table_may_have_no_heading() -> None:
+    texts = [*HEAD, *row(196, *LINE), *row(212, "2", "Tinta hitam", "3", "70,000.00", "210,000.00")]
+    texts += [(380, 240, "Total"), (480, 240, "310,000.00")]
+
+    data = run(make_pdf([texts]))
+
+    assert amounts(data) == ["100000.00", "210000.00"]
+    assert [line["quantity"] for line in data["lines"]] == ["2", "3"]
+
+
+def test_a_long_table_is_read_to_its_end() -> None:
+    pages = [[*HEAD, *row(180, *HEADINGS)]]
+    for page in range(20):
+        rows = [(str(40 * page + at + 1), *LINE[1:]) for at in range(40)]
+        pages.append([text for at, cells in enumerate(rows) for text in row(60 + 16 * at, *cells)])
+
+    assert len(run(make_pdf(pages))["lines"]) == 800
+
+
 def test_a_sellers_line_over_the_address_names_both() -> None:
     head: list[Text] = [
         (60, 120, "Kraxi GmbH · Flugzeugallee 17 · 12345 Papierfeld"),

@@ -82,6 +82,12 @@ def _number(element: Element | None, *path: str) -> Value | None:
     )
 
 
+def _only(element: Element | None, group: str, name: str) -> Value | None:
+    """A number of the one group there is; none where there are several."""
+    groups = list(_all(element, group))
+    return _number(groups[0], name) if len(groups) == 1 else None
+
+
 def _date(element: Element | None, *path: str) -> Value | None:
     found = _text(element, *path)
     day = dates.read(found.value[:10].replace("T", " ").strip()) if found else None
@@ -113,6 +119,10 @@ def _cii(root: Element) -> Invoice | None:
             gross=_number(sums, "GrandTotalAmount"),
             paid=_number(sums, "TotalPrepaidAmount"),
             due=_number(sums, "DuePayableAmount"),
+            tax_base=_only(money, "ApplicableTradeTax", "BasisAmount"),
+            tax_rate=_only(money, "ApplicableTradeTax", "RateApplicablePercent"),
+            charges=_number(sums, "ChargeTotalAmount"),
+            discounts=_number(sums, "AllowanceTotalAmount"),
         ),
         lines=tuple(_cii_line(line) for line in _all(root, "IncludedSupplyChainTradeLineItem")),
     )
@@ -171,6 +181,10 @@ def _ubl(root: Element) -> Invoice:
             gross=_number(sums, "TaxInclusiveAmount"),
             paid=_number(sums, "PrepaidAmount"),
             due=_number(sums, "PayableAmount"),
+            tax_base=_only(_find(root, "TaxTotal"), "TaxSubtotal", "TaxableAmount"),
+            tax_rate=_only(_find(root, "TaxTotal"), "TaxSubtotal", "Percent"),
+            charges=_number(sums, "ChargeTotalAmount"),
+            discounts=_number(sums, "AllowanceTotalAmount"),
         ),
         lines=tuple(_ubl_line(line) for line in _all(root, "InvoiceLine")),
     )
