@@ -34,6 +34,9 @@ from docmill.pipelines.invoice.roles import role
         ("Potongan Harga", "discount"),
         ("Steuer-Nr. 044 241", "other"),
         ("Terbilang", "other"),
+        ("TAX INVOICE", "other"),
+        ("Carried forward", "carried"),
+        ("Subtotal halaman ini", "carried"),
         ("Hans Muster", ""),
     ],
 )

@@ -111,7 +111,9 @@ def _label_between(row: Row, first: Figure, second: Figure) -> bool:
 
 
 def _by_heading(sheet: Sheet, row: Row, figure: Figure) -> Iterator[Amount]:
-    """The role that the words right above a number give it."""
+    """The role that the words right above a number give it; a bare figure is no amount there."""
+    if not (figure.number.currency or set(figure.text) & set(".,")):
+        return
     box = figure.box
     for above in reversed(sheet.rows[max(row.index - ROWS_ABOVE, 0) : row.index]):
         if above.page != row.page or box.y0 - above.y > 5 * box.height:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Final
 
@@ -43,6 +43,18 @@ def resolve(raw: Raw) -> Resolved:
 
     amount = found["amount"].number.value
     return Resolved(raw, likeliest("quantity"), likeliest("unit_price"), None, amount, proven=False)
+
+
+def balanced(lines: list[Resolved], sums: set[Decimal]) -> list[Resolved]:
+    """Lines with the one amount read otherwise that makes them add up to a printed sum."""
+    total = sum((line.amount for line in lines), Decimal(0))
+    if total in sums:
+        return lines
+    for index, line in enumerate(lines):
+        for other in line.raw.figures["amount"].number.readings[1:] if not line.proven else ():
+            if total - line.amount + other in sums:
+                return [*lines[:index], replace(line, amount=other), *lines[index + 1 :]]
+    return lines
 
 
 def items_of(sheet: Sheet, lines: Sequence[Resolved], confidence: float) -> tuple[Item, ...]:

@@ -93,6 +93,8 @@ def _body(sheet: Sheet, header: Header, rows: Sequence[Row]) -> list[Raw]:
         full = "quantity" in raw.figures or "unit_price" in raw.figures
         both = "quantity" in raw.figures and "unit_price" in raw.figures
         counted = _counted(row, header, len(anchors)) and (full or not ended)
+        if label == "carried" and not both:
+            continue
         if label in _ENDS and not (both or counted or _described(row, header, label)):
             ended = True
         elif not ended or counted or (full and _holds(raw)):

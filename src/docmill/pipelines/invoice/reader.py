@@ -8,7 +8,7 @@ from typing import Final
 from docmill.pipelines.invoice import facts
 from docmill.pipelines.invoice.amounts import amounts_of
 from docmill.pipelines.invoice.bare import bare_lines
-from docmill.pipelines.invoice.items import items_of, resolve
+from docmill.pipelines.invoice.items import balanced, items_of, resolve
 from docmill.pipelines.invoice.labels import phrases_of
 from docmill.pipelines.invoice.layout import Sheet
 from docmill.pipelines.invoice.lines import lines_of
@@ -19,6 +19,7 @@ from docmill.pipelines.invoice.totals import choose
 from docmill.reading import dates, numbers
 
 ZERO: Final = Decimal(0)
+SUMS: Final = frozenset({"net", "gross", "base"})
 _AMERICAN: Final = re.compile(r"\b(?:[A-Z]{2},? \d{5}(?:-\d{4})?|United States|USA)\b")
 
 
@@ -34,6 +35,7 @@ def read(sheet: Sheet) -> Invoice:
         table = bare_lines(sheet)
     lines = [resolve(raw) for raw in table.lines if not raw.extra]
     amounts = amounts_of(sheet, table.rows)
+    lines = balanced(lines, {item.value for item in amounts if item.role in SUMS})
     total = sum((line.amount for line in lines), ZERO) if lines else None
     chosen = choose(amounts, total)
     number = facts.number(sheet, phrases)

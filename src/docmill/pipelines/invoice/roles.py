@@ -39,10 +39,18 @@ _SUM: Final = re.compile(
 )
 _KINDS: Final = (
     (
+        "carried",
+        re.compile(
+            r"\b(?:carried|brought) (?:forward|over)|\b(?:dipindahkan|pindahan|ubertrag"
+            r"|a reporter)\b|\b(?:sub ?total|jumlah) (?:halaman|page)|\bpage (?:sub)?total\b"
+            r"|\bseitensumme\b"
+        ),
+    ),
+    (
         "other",
         re.compile(
             r"\b(?:steuer|ust|vat|tax|tva|gst|npwp|iva|btw)\W{0,3}(?:id|i\.?d|nr|no|number|nummer"
-            r"|reg)\b|\bn.? ?tva|\bnpwp\b|\bsteuer-?nr|ustid"
+            r"|reg)\b|\b(?:tax invoice|faktur pajak)\b|\bn.? ?tva|\bnpwp\b|\bsteuer-?nr|ustid"
         ),
     ),
     ("other", re.compile(r"\b(?:terbilang|in words|page|seite|capital|kapital|weight|gewicht)\b")),
