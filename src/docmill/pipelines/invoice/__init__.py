@@ -1,0 +1,40 @@
+"""The pipeline `invoice`: any supplier's PDF to one canonical invoice, every value traceable."""
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+from docmill.core.faults import Faulted
+from docmill.core.pipeline import PDF, Output, Source, Tools
+from docmill.pipelines.invoice.agreement import agreed
+from docmill.pipelines.invoice.embedded import embedded
+from docmill.pipelines.invoice.layout import sheet_of
+from docmill.pipelines.invoice.reader import read
+from docmill.pipelines.invoice.result import data_of
+from docmill.reading.documents import open_document
+
+
+@dataclass(frozen=True, slots=True)
+class InvoicePipeline:
+    """Reads all pages, for lines and totals go over several. XML inside the PDF wins."""
+
+    name: str = "invoice"
+    version: str = "1"
+    accepts: tuple[str, ...] = (PDF,)
+
+    def run(self, source: Source, tools: Tools) -> Output:
+        with open_document(source.file, source.content_type) as document:
+            pages = list(document.pages)
+            warnings = list(document.warnings)
+        tools.progress(50, f"{len(pages)} pages read")
+        source.file.seek(0)
+        xml = embedded(source.file.read())
+        if not xml and not any(page.lines for page in pages):
+            raise Faulted("BAD_PDF", "there is no text on any page")
+        found = read(sheet_of(pages))
+        data: dict[str, Any] = data_of(agreed(xml, found) if xml else found)
+        tools.progress(100, f"{len(data['lines'])} lines found")
+        about = {"pipeline": self.name, "version": self.version, "source": "xml" if xml else "page"}
+        return Output({**about, "page_count": len(pages), "warnings": warnings, **data})
+
+
+pipeline: Final = InvoicePipeline()

@@ -1,0 +1,257 @@
+"""The lines of an invoice: rows under a heading, put together from what belongs to one amount."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
+from typing import Final
+
+from docmill.pipelines.invoice.columns import Placed, place
+from docmill.pipelines.invoice.headers import Header, headers_of
+from docmill.pipelines.invoice.layout import Figure, Row, Sheet
+from docmill.pipelines.invoice.roles import role
+
+STRAY: Final = 5.0  # of the height: how far from its amount a quantity or price may stand
+_ENDS: Final = frozenset(
+    {"net", "gross", "tax", "due", "paid", "base", "other_base", "withholding"}
+)
+_EXTRAS: Final = frozenset({"charge", "discount", "rounding"})
+_NUMERIC: Final = ("quantity", "unit_price", "discount", "tax_rate", "amount")
+
+
+@dataclass(frozen=True, slots=True)
+class Raw:
+    """One line as it stands on the page: its numbers by kind, and the rows it takes."""
+
+    header: Header
+    row: Row
+    figures: dict[str, Figure]
+    taken: tuple[Figure, ...] = ()
+    extra: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """All lines found, and every row that is part of a table's body or heading."""
+
+    lines: tuple[Raw, ...] = ()
+    rows: frozenset[int] = field(default_factory=frozenset[int])
+
+
+def lines_of(sheet: Sheet) -> Table:
+    """All lines under all headings; a table goes on over pages until the totals."""
+    headers = headers_of(sheet)
+    if not headers:
+        return Table()
+    best = max(headers, key=lambda header: (header.worth, -header.first))
+    used = [header for header in headers if _alike(header, best)]
+    lines: list[Raw] = []
+    rows: set[int] = set()
+    for at, header in enumerate(used):
+        end = used[at + 1].first if at + 1 < len(used) else len(sheet.rows)
+        found = _body(sheet, header, sheet.rows[header.last + 1 : end])
+        lines += found
+        last = found[-1].row.index if found else header.last
+        rows |= set(range(header.first, last + 1))
+    return Table(tuple(_of_one_kind(lines)), frozenset(rows))
+
+
+def _of_one_kind(lines: list[Raw]) -> list[Raw]:
+    """Lines without page numbers and the like: bare figures where amounts have cents or groups."""
+    if 2 * sum(map(_marked_off, lines)) < len(lines):
+        return lines
+    return [raw for raw in lines if _marked_off(raw) or "unit_price" in raw.figures]
+
+
+def _marked_off(raw: Raw) -> bool:
+    return bool(set(raw.figures["amount"].text) & set(".,"))
+
+
+def _alike(header: Header, best: Header) -> bool:
+    if header is best:
+        return True
+    shared = len(header.kinds & best.kinds)
+    return shared >= 2 and shared >= 0.6 * len(best.kinds)
+
+
+def _amount_kind(header: Header) -> str:
+    return next((kind for kind in ("amount", "gross", "unit_price") if header.has(kind)), "amount")
+
+
+def _body(sheet: Sheet, header: Header, rows: Sequence[Row]) -> list[Raw]:
+    placed = place(header, rows, sheet.mark)
+    header = _inferred(header, placed)
+    kind = _amount_kind(header)
+    anchors: list[Raw] = []
+    ended = False
+    for row in placed:
+        amount = row.of(header, kind)
+        if amount is None:
+            ended = ended or _closes(row, header)
+            continue
+        raw = _raw(header, row, amount)
+        label = role(_words(row, header))[0]
+        full = "quantity" in raw.figures or "unit_price" in raw.figures
+        both = "quantity" in raw.figures and "unit_price" in raw.figures
+        counted = _counted(row, header, len(anchors)) and (full or not ended)
+        if label == "carried" and not both:
+            continue
+        if label in _ENDS and not (both or counted or _described(row, header, label)):
+            ended = True
+        elif not ended or counted or (full and _holds(raw)):
+            anchors.append(_marked(raw, label, full or counted))
+    return _filled(header, anchors, placed)
+
+
+def _counted(row: Placed, header: Header, before: int) -> bool:
+    """Whether a row's own number goes on from the lines before it."""
+    figure = row.of(header, "position")
+    return figure is not None and figure.number.value == before + 1
+
+
+def _described(row: Placed, header: Header, label: str) -> bool:
+    """Whether a row only speaks of tax, as `Tax advice in March` does, and is no sum."""
+    words = _words(row, header).split()
+    rate = any(figure.number.percent for figure in (*row.loose, *row.numbers.values()))
+    return label == "tax" and len(words) > 3 and not rate
+
+
+def _inferred(header: Header, placed: Sequence[Placed]) -> Header:
+    """A heading whose unknown column is the price or quantity that makes most lines add up."""
+    for kind in ("unit_price", "quantity"):
+        for index, column in enumerate(header.columns):
+            if header.has(kind) or column.kind:
+                continue
+            columns = (
+                *header.columns[:index],
+                replace(column, kind=kind),
+                *header.columns[index + 1 :],
+            )
+            tried = replace(header, columns=columns)
+            if _share(tried, placed) > 0.5:
+                header = tried
+    return header
+
+
+def _share(header: Header, placed: Sequence[Placed]) -> float:
+    """How many of the rows with an amount add up."""
+    kind = _amount_kind(header)
+    raws = [_raw(header, row, amount) for row in placed if (amount := row.of(header, kind))]
+    full = [raw for raw in raws if {"quantity", "unit_price"} <= raw.figures.keys()]
+    return sum(map(_holds, full)) / len(full) if full else 0.0
+
+
+def _closes(row: Placed, header: Header) -> bool:
+    """Whether a row without an amount in its column is a total all the same."""
+    if not row.numbers and not row.loose:
+        return sum(role(cell.text)[0] in _ENDS for cell in row.row.cells) > 1
+    if row.of(header, "quantity") or row.of(header, "unit_price"):
+        return False
+    return role(_words(row, header))[0] in {"net", "gross", "tax", "due"}
+
+
+def _marked(raw: Raw, label: str, full: bool) -> Raw:
+    if label in _EXTRAS and not full:
+        return replace(raw, extra=label)
+    return raw
+
+
+def _raw(header: Header, row: Placed, amount: Figure) -> Raw:
+    figures = {kind: found for kind in _NUMERIC if (found := row.of(header, kind))}
+    figures["amount"] = amount
+    raw = Raw(header, row.row, figures, tuple(row.numbers.values()))
+    return raw if "discount" in figures or _holds(raw) else _discounted(raw, row)
+
+
+def _discounted(raw: Raw, row: Placed) -> Raw:
+    """A line with a share that stands in no column, where only with it the line adds up."""
+    for figure in (*row.loose, *row.numbers.values()):
+        tried = replace(raw, figures={**raw.figures, "discount": figure})
+        if figure.number.percent and _holds(tried):
+            return replace(tried, taken=(*raw.taken, figure))
+    return raw
+
+
+def _words(row: Placed, header: Header) -> str:
+    """The words of a row without the numbers that stand in columns."""
+    return " ".join(
+        cell.text for cell in row.row.cells if any(char.isalpha() for char in cell.text)
+    )
+
+
+def _holds(raw: Raw) -> bool:
+    return any(True for _ in fits(raw.figures))
+
+
+Fit = tuple[Decimal, Decimal, Decimal, Decimal]
+
+
+def fits(found: dict[str, Figure]) -> Iterable[Fit]:
+    """Readings of quantity, price, discount and amount with which the line's arithmetic holds."""
+    if "quantity" not in found or "unit_price" not in found:
+        return
+    discount = found.get("discount")
+    for quantity in found["quantity"].number.readings:
+        for price in found["unit_price"].number.readings:
+            for amount in found["amount"].number.readings:
+                for off in _offs(discount, quantity * price):
+                    if abs(quantity * price - off - amount) <= _slack(quantity, price, amount):
+                        yield quantity, price, off, amount
+
+
+def _offs(discount: Figure | None, full: Decimal) -> list[Decimal]:
+    """What a discount may take off: nothing, a share, or an amount."""
+    offs = [Decimal(0)]
+    for value in discount.number.readings if discount else ():
+        share = abs(full * value / 100)
+        offs += [share] if discount and discount.number.percent else [share, abs(value), value * -1]
+    return offs
+
+
+def _slack(quantity: Decimal, price: Decimal, amount: Decimal) -> Decimal:
+    """What rounding explains: half a step of the price for each piece, and a cent."""
+    exponent = price.as_tuple().exponent
+    step = Decimal(1).scaleb(exponent if isinstance(exponent, int) else 0)
+    return max(Decimal("0.011"), min(abs(quantity) * step / 2, abs(amount) / 200))
+
+
+def _filled(header: Header, anchors: list[Raw], placed: Sequence[Placed]) -> list[Raw]:
+    """Lines with the numbers that stand above or below their amount."""
+    if not anchors:
+        return []
+    known = {anchor.row.index for anchor in anchors}
+    strays: dict[int, list[tuple[str, Figure]]] = {}
+    by_page: dict[int, list[tuple[int, Raw]]] = {}
+    for at, anchor in enumerate(anchors):
+        by_page.setdefault(anchor.row.page, []).append((at, anchor))
+    for row in placed:
+        if row.row.index in known or row.row.index > anchors[-1].row.index + 12:
+            continue
+        for kind in _NUMERIC[:4]:
+            figure = row.of(header, kind)
+            index = _nearest(by_page.get(row.row.page, []), row.row) if figure else None
+            if figure and index is not None:
+                strays.setdefault(index, []).append((kind, figure))
+    return [_with(anchor, strays.get(index, [])) for index, anchor in enumerate(anchors)]
+
+
+def _nearest(anchors: list[tuple[int, Raw]], row: Row) -> int | None:
+    """The line on the page that a row of other numbers belongs to."""
+    near = [
+        (abs(anchor.row.y - row.y), index)
+        for index, anchor in anchors
+        if abs(anchor.row.y - row.y) <= STRAY * row.height
+    ]
+    return min(near)[1] if near else None
+
+
+def _with(raw: Raw, strays: list[tuple[str, Figure]]) -> Raw:
+    """A line with stray numbers where it lacks some, or where only with them it adds up."""
+    own = {**dict(reversed(strays)), **raw.figures}
+    filled = replace(raw, figures=own, taken=(*raw.taken, *own.values()))
+    if _holds(filled) or not strays:
+        return filled
+    for kind, figure in strays:
+        other = replace(raw, figures={**own, kind: figure})
+        if _holds(other):
+            return replace(other, taken=(*raw.taken, *other.figures.values()))
+    return filled

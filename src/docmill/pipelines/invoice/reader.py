@@ -1,0 +1,55 @@
+"""From a sheet to an invoice: candidates collected, then the set taken that fits best."""
+
+import re
+from dataclasses import replace
+from decimal import Decimal
+from typing import Final
+
+from docmill.pipelines.invoice import facts
+from docmill.pipelines.invoice.amounts import amounts_of
+from docmill.pipelines.invoice.bare import bare_lines
+from docmill.pipelines.invoice.items import balanced, items_of, resolve
+from docmill.pipelines.invoice.labels import phrases_of
+from docmill.pipelines.invoice.layout import Sheet
+from docmill.pipelines.invoice.lines import lines_of
+from docmill.pipelines.invoice.model import Invoice
+from docmill.pipelines.invoice.parties import parties
+from docmill.pipelines.invoice.sums import totals_of
+from docmill.pipelines.invoice.totals import choose
+from docmill.reading import dates, numbers
+
+ZERO: Final = Decimal(0)
+SUMS: Final = frozenset({"net", "gross", "base"})
+_AMERICAN: Final = re.compile(r"\b(?:[A-Z]{2},? \d{5}(?:-\d{4})?|United States|USA)\b")
+
+
+def read(sheet: Sheet) -> Invoice:
+    """The invoice on these pages."""
+    texts = [row.text for row in sheet.rows]
+    first = dates.month_first(texts)
+    first = first if first is not None else any(_AMERICAN.search(text) for text in texts)
+    sheet = replace(sheet, mark=numbers.mark_of(texts), month_first=first)
+    phrases = phrases_of(sheet)
+    table = lines_of(sheet)
+    if not table.lines:
+        table = bare_lines(sheet)
+    lines = [resolve(raw) for raw in table.lines if not raw.extra]
+    amounts = amounts_of(sheet, table.rows)
+    lines = balanced(lines, {item.value for item in amounts if item.role in SUMS})
+    total = sum((line.amount for line in lines), ZERO) if lines else None
+    chosen = choose(amounts, total)
+    number = facts.number(sheet, phrases)
+    issued = facts.issue_date(sheet, phrases, number)
+    seller, buyer = parties(sheet, phrases, table.rows)
+    totals = totals_of(chosen, amounts)
+    boxes = [v.box for v in (totals.net, totals.tax, totals.gross) if v and v.box]
+    return Invoice(
+        invoice_number=number,
+        issue_date=issued,
+        due_date=facts.due_date(sheet, phrases, issued),
+        currency=facts.currency(sheet, phrases, boxes),
+        seller=seller,
+        buyer=buyer,
+        totals=totals,
+        lines=items_of(sheet, lines, 0.9 if chosen.lines_fit else 0.6),
+    )

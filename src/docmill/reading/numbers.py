@@ -1,0 +1,174 @@
+"""Numbers as documents print them: either decimal mark, money glued on, minus before or behind.
+
+`50.000` may be fifty or fifty thousand. Such a number has two readings, the likelier one first;
+whoever knows more (quantity x price = amount) may take the other.
+"""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Final, Literal
+
+Mark = Literal[".", ",", ""]
+
+_CODES: Final = """
+    EUR USD GBP CHF IDR JPY CNY INR CAD AUD NZD SGD HKD SEK NOK DKK PLN CZK HUF TRY ZAR BRL MXN MYR
+    THB PHP VND KRW TWD AED SAR ILS RON BGN ISK CLP COP ARS PEN UAH EGP NGN KES PKR BDT LKR DEM FRF
+    ITL ESP ATS
+"""
+CODES: Final = frozenset(_CODES.split())
+SYMBOLS: Final = {
+    "€": "EUR",
+    "euro": "EUR",
+    "euros": "EUR",
+    "£": "GBP",
+    "us$": "USD",
+    "a$": "AUD",
+    "c$": "CAD",
+    "s$": "SGD",
+    "hk$": "HKD",
+    "r$": "BRL",
+    "$": "USD",
+    "¥": "JPY",
+    "₹": "INR",
+    "rs": "INR",
+    "rs.": "INR",
+    "rp": "IDR",
+    "rp.": "IDR",
+    "rupiah": "IDR",
+    "fr.": "CHF",
+    "sfr.": "CHF",
+    "rm": "MYR",
+    "zł": "PLN",
+    "kč": "CZK",
+    "₽": "RUB",
+    "฿": "THB",
+    "₫": "VND",
+}
+
+_FIGURE: Final = re.compile(r"\d")
+_SPACES: Final = re.compile(r"['’ \xa0]")
+_NO_CENTS: Final = re.compile(r"[.,][-–]{1,2}$")
+_MONEY: Final = (
+    r"(?:US\$|HK\$|[ACSR]\$|[$€£¥₹₽฿₫]|Rp\.?|Rs\.?|S?Fr\.|RM|zł|Kč|[Ee]uros?|EURO|"
+    + "|".join(sorted(CODES))
+    + ")"
+)
+_DIGITS: Final = (
+    r"(?:\d{1,3}(?:,\d{2})+,\d{3}(?:\.\d{1,4})?"  # 12,34,567.80 as in India
+    r"|\d{1,3}(?:(?P<gap>[.,'’ \xa0])\d{3})(?:(?P=gap)\d{3})*(?:[.,]\d{1,6})?"
+    r"|\d+(?:[.,]\d{1,6})?|[.,]\d{1,6})(?:[.,][-–]{1,2})?"
+)
+_NUMBER: Final = re.compile(
+    rf"(?<![\w.,/#-])(?<!\d:)(?P<open>\()?(?P<sign>[-+−–])?\s?(?:(?P<before>{_MONEY})\s?)?(?P<sign2>[-+−–])?"
+    rf"\s?(?P<digits>{_DIGITS})"
+    rf"(?P<minus>[-−–](?![\w]))?(?:\s?(?P<after>{_MONEY}(?![A-Za-z])))?(?:\s?(?P<percent>%))?"
+    rf"(?P<close>\))?(?:(?<=%)|(?![\w/:@]|[.,-]\d))",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """A number in a text, with what it may mean, likeliest first, and where it stands."""
+
+    readings: tuple[Decimal, ...]
+    start: int
+    end: int
+    currency: str = ""
+    percent: bool = False
+
+    @property
+    def value(self) -> Decimal:
+        return self.readings[0]
+
+
+def find(text: str, mark: Mark = "") -> list[Number]:
+    """Every number in a text that stands by itself, from left to right."""
+    found: list[Number] = []
+    for match in _NUMBER.finditer(text) if _FIGURE.search(text) else ():
+        negative = bool(match["sign"] or match["sign2"] or match["minus"]) and "+" not in (
+            match["sign"],
+            match["sign2"],
+        )
+        if match["open"] and match["close"] and not match["percent"]:
+            negative = True
+        values = readings(match["digits"], mark)
+        if values:
+            signed = tuple(-value if negative else value for value in values)
+            money = currency(match["before"] or match["after"] or "")
+            start = match.start() + bool(match["open"] and not match["close"])
+            end = match.end() - bool(match["close"] and not match["open"])
+            found.append(Number(signed, start, end, money, bool(match["percent"])))
+    return found
+
+
+def read(text: str, mark: Mark = "") -> Number | None:
+    """The number that the text is, from end to end."""
+    found = find(text.strip(), mark)
+    if len(found) == 1 and found[0].end - found[0].start >= len(text.strip()):
+        return found[0]
+    return None
+
+
+def readings(digits: str, mark: Mark = "") -> tuple[Decimal, ...]:
+    """What a run of figures and separators may mean, likeliest first; nothing when it is none."""
+    plain = _NO_CENTS.sub("", _SPACES.sub("", digits))
+    marks = [char for char in plain if char in ".,"]
+    if not re.fullmatch(r"[\d.,]*\d", plain):
+        return ()
+    if len(set(marks)) == 2:
+        return (_decimal(plain, marks[-1]),) if marks.count(marks[-1]) == 1 else ()
+    if not marks:
+        return (Decimal(plain),)
+    if len(marks) > 1:
+        return (_decimal(plain, ""),)
+    return _single(plain, marks[0], mark)
+
+
+def _single(plain: str, sign: str, mark: Mark) -> tuple[Decimal, ...]:
+    """One separator: a decimal mark, unless three figures follow and one to three stand before."""
+    before, _, behind = plain.partition(sign)
+    decimal = _decimal(plain, sign)
+    if len(behind) != 3 or not 1 <= len(before) <= 3 or before.startswith("0"):
+        return (decimal,)
+    grouped = _decimal(plain, "")
+    return (decimal, grouped) if mark == sign else (grouped, decimal)
+
+
+def _decimal(plain: str, mark: str) -> Decimal:
+    kept = "".join(char for char in plain if char.isdigit() or char == mark)
+    return Decimal(kept.replace(mark, ".") if mark else kept)
+
+
+def mark_of(texts: Iterable[str]) -> Mark:
+    """The decimal mark that most of the texts' plain numbers use; nothing where none tells."""
+    votes = {".": 0, ",": 0}
+    for text in texts:
+        for match in _NUMBER.finditer(text):
+            sign, weight = _vote(_NO_CENTS.sub("", _SPACES.sub("", match["digits"])))
+            if sign:
+                votes[sign] += weight
+    if votes["."] == votes[","]:
+        return ""
+    return "." if votes["."] > votes[","] else ","
+
+
+def _vote(digits: str) -> tuple[str, int]:
+    """What one number says of the decimal mark, and how loudly."""
+    marks = [char for char in digits if char in ".,"]
+    if not marks:
+        return "", 0
+    other = "," if marks[0] == "." else "."
+    if len(set(marks)) == 2:
+        return marks[-1], 3
+    if len(marks) > 1:
+        return other, 2
+    behind = len(digits.partition(marks[0])[2])
+    return ("", 0) if behind == 3 else (marks[0], 2 if behind == 2 else 1)
+
+
+def currency(text: str) -> str:
+    """The ISO code of a currency's sign or code; the empty string where it is none."""
+    known = SYMBOLS.get(text.lower(), "")
+    return known or (text.upper() if text.upper() in CODES else "")
