@@ -1,0 +1,2 @@
+from docmill.mappings.calling import Function
+FUNCTIONS: dict[str, Function] = {}
