@@ -13,7 +13,7 @@ _DIGITS: Final = range(4, 11)  # heading 4, subheading 6, national 8 or 10
 
 
 def goods_code(value: object) -> str:
-    """Digits only, padded right; a supplier's own article number is no HS code and stays generic."""
+    """Digits only, padded right; a supplier's own article number is no HS code: generic."""
     text = _LABEL.sub("", clean(value))
     digits = re.sub(r"[. ]", "", text)
     if not _HS.fullmatch(text) or len(digits) not in _DIGITS or digits.startswith("00"):

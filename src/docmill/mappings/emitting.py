@@ -27,7 +27,11 @@ class Emitted:
 
 
 def emit(
-    mapping: InvoiceMapping, invoice: Invoice, profile: Profile | None = None, *, pretty: bool = False
+    mapping: InvoiceMapping,
+    invoice: Invoice,
+    profile: Profile | None = None,
+    *,
+    pretty: bool = False,
 ) -> Emitted:
     return emit_all(mapping, [invoice], profile, pretty=pretty)
 
@@ -90,8 +94,12 @@ class _Writer:
         element = xml.etree.SubElement(parent, node.tag)
         self._fill(node, scope, element)
         element.text = text or None
-        if not text and not len(element) and not self._mapping.keep_empty:
+        if not text and not len(element) and not self._is_kept(node):
             parent.remove(element)
+
+    def _is_kept(self, node: Node) -> bool:
+        """An empty element stays where the mapping keeps them all, or asks for this one."""
+        return self._mapping.keep_empty or node.constant is not None
 
     def _repeated(self, node: Node, scope: Scope) -> Iterator[Scope]:
         if not node.repeat:

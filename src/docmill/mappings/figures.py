@@ -9,7 +9,7 @@ from docmill.mappings.texts import at
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """A line's numbers as printed; None is not printed. The discount is an amount, never negative."""
+    """A line's numbers; None is not printed. The discount is an amount, never negative."""
 
     quantity: Decimal | None
     price: Decimal | None

@@ -9,6 +9,7 @@ from typing import Any, Final
 from docmill.mappings import schema
 from docmill.mappings.formats import FORMATS
 from docmill.mappings.functions import FUNCTIONS
+from docmill.mappings.texts import is_list
 
 _CALL: Final = re.compile(r"([a-z0-9_]+)\(\)")
 _LISTED: Final = 12  # more names than that are not read by anybody
@@ -47,22 +48,24 @@ def wrong_keys(keys: Mapping[str, Any], allowed: Iterable[str]) -> Iterator[str]
             yield f"{key} is a text in quotes"
 
 
-def _is_path(value: object) -> bool:
-    return isinstance(value, str) or bool(paths_of(value))
+def _is_path(value: Any) -> bool:
+    rows = value if is_list(value) else [value]
+    return bool(rows) and all(isinstance(row, str) for row in rows)
 
 
 def paths_of(value: object) -> tuple[str, ...]:
     if isinstance(value, str):
         return (value,)
-    rows: list[object] = value if isinstance(value, list) else []
-    return tuple(row for row in rows if isinstance(row, str)) if rows else ()
+    return tuple(str(row) for row in value) if is_list(value) else ()
 
 
 def fields_inside(repeat: str) -> tuple[str, ...]:
     """What `.name` may name inside a repeat: the fields of a line, or of a function's rows."""
-    if function := FUNCTIONS.get(called(repeat)):
-        return tuple(each.name for each in fields(function.row)) if function.row else ()
-    return schema.LINE if repeat == "lines" else ()
+    function = FUNCTIONS.get(called(repeat))
+    if function is None or function.row is None:
+        return schema.LINE if repeat == "lines" else ()
+    made = [name for name, value in vars(function.row).items() if isinstance(value, property)]
+    return (*(each.name for each in fields(function.row)), *made)
 
 
 def wrong_repeat(repeat: str) -> Iterator[str]:

@@ -8,7 +8,9 @@ from docmill.mappings.texts import clean
 HEAD_OFFICE: Final = "000000"
 TIN_LENGTH: Final = 16
 IDTKU_LENGTH: Final = 22
-_LABEL: Final = re.compile(r"^(?:npwp|nitku|idtku|tin|no|nomor)(?:\s*1[56])?\b[\s.:#/-]*", re.IGNORECASE)
+_LABEL: Final = re.compile(
+    r"^(?:npwp|nitku|idtku|tin|no|nomor)(?:\s*1[56])?\b[\s.:#/-]*", re.IGNORECASE
+)
 _PRINTED: Final = re.compile(r"[0-9][0-9 .,/\-–]*")
 
 

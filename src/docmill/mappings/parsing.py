@@ -1,10 +1,10 @@
 """A mapping file as lines: a tree by indentation, and the keys of each line in TOML's words.
 
-    mapping NAME {title = "..", empty = "keep", checker = ".."}
-    namespace PREFIX {uri = ".."}
-    Element
-      @attribute {constant = ".."}
-      Child {path = "seller.name", required = true}
+mapping NAME {title = "..", empty = "keep", checker = ".."}
+namespace PREFIX {uri = ".."}
+Element
+  @attribute {constant = ".."}
+  Child {path = "seller.name", required = true}
 """
 
 import re
@@ -47,7 +47,7 @@ class Sheet:
     troubles: list[tuple[int, str]] = field(default_factory=list[tuple[int, str]])
 
 
-class _NotUnderstood(Exception):
+class _NotUnderstood(Exception):  # noqa: N818  it never leaves this module
     pass
 
 
@@ -72,7 +72,9 @@ def _place(sheet: Sheet, open_branches: list[Branch], line: Line, *, depth: int)
         sheet.directives.append(line)
         return
     if depth > len(open_branches):
-        raise _NotUnderstood(f"indented too far: {STEP} spaces more than the line above it belongs to")
+        raise _NotUnderstood(
+            f"indented too far: {STEP} spaces more than the line above it belongs to"
+        )
     branch = Branch(line)
     (open_branches[depth - 1].below if depth else sheet.roots).append(branch)
     open_branches[depth:] = [branch]
@@ -92,7 +94,9 @@ def _line(number: int, text: str) -> Line:
         return Line(number, found["kind"], found["name"], _keys(found["rest"] or ""))
     if found := _LINE.fullmatch(text):
         return Line(number, "node", found["name"], _keys(found["rest"] or ""))
-    raise _NotUnderstood("not a line of a mapping: write an element's name, then its keys in braces")
+    raise _NotUnderstood(
+        "not a line of a mapping: write an element's name, then its keys in braces"
+    )
 
 
 def _keys(rest: str) -> Mapping[str, Any]:

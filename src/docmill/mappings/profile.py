@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Final
 
-from docmill.mappings.texts import clean
+from docmill.mappings.texts import clean, is_object
 
 _RATES: Final = "rates"
 
@@ -31,8 +31,8 @@ def profile_of(data: Mapping[str, Any]) -> Profile:
     """A profile from JSON; a name that means nothing here is an error, not a silence."""
     if unknown := sorted(set(data) - set(NAMES)):
         raise ValueError(f"unknown: {', '.join(unknown)}; allowed: {', '.join(NAMES)}")
-    rates = data.get(_RATES) or {}
-    if not isinstance(rates, Mapping):
+    rates: Any = data.get(_RATES) or {}
+    if not is_object(rates):
         raise ValueError('rates is an object such as {"USD": "16250"}')
     words = {name: clean(value) for name, value in data.items() if name != _RATES}
     return Profile(**words, rates={str(key).upper(): clean(rates[key]) for key in rates})

@@ -1,6 +1,7 @@
 """XML that a mapping wrote, read back into the values that it carries."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 from docmill.mappings import xml
@@ -21,22 +22,30 @@ def read_back_all(mapping: InvoiceMapping, document: bytes) -> list[Json]:
         raise xml.NotXml(f"the root is {root.tag}, and {mapping.name} writes {mapping.root.tag}")
     shared: Json = {}
     invoices: list[Json] = []
-    _read(mapping.root, root, into=shared, invoices=invoices)
+    _read(mapping.root, root, _Places(shared, {}), invoices=invoices)
     found = [_joined(shared, invoice) for invoice in invoices] if mapping.is_bulk else [shared]
     return found or [shared]
 
 
-def _read(node: Node, element: xml.Element, *, into: Json, invoices: list[Json]) -> None:
+@dataclass(frozen=True, slots=True)
+class _Places:
+    """Where values go: into the invoice, and for paths that begin with a dot into its row."""
+
+    invoice: Json
+    row: Json
+
+
+def _read(node: Node, element: xml.Element, places: _Places, *, invoices: list[Json]) -> None:
     """Elements come in the mapping's order: each child of the mapping takes those that fit it."""
     waiting = list(element)
     for child in node.children:
         if child.is_attribute:
-            _carry(child, element.get(child.tag), into)
+            _carry(child, element.get(child.tag), places)
             continue
         for part in _taken(child, waiting):
-            target = _target(child, into, invoices)
-            _carry(child, None if len(part) else part.text, target)
-            _read(child, part, into=target, invoices=invoices)
+            inner = _inside(child, places, invoices)
+            _carry(child, None if len(part) else part.text, inner)
+            _read(child, part, inner, invoices=invoices)
 
 
 def _taken(node: Node, waiting: list[xml.Element]) -> Iterator[xml.Element]:
@@ -46,15 +55,16 @@ def _taken(node: Node, waiting: list[xml.Element]) -> Iterator[xml.Element]:
             return
 
 
-def _target(node: Node, into: Json, invoices: list[Json]) -> Json:
-    """Where the values below a node go: an invoice of its own, a row of its list, or as before."""
+def _inside(node: Node, places: _Places, invoices: list[Json]) -> _Places:
     if node.repeat == INVOICES:
         invoices.append({})
-        return invoices[-1]
-    if node.repeat and (name := node.reads or node.repeat) == "lines":
-        into.setdefault(name, []).append({})
-        return into[name][-1]
-    return {} if node.repeat else into
+        return _Places(invoices[-1], {})
+    if not node.repeat:
+        return places
+    row: Json = {}
+    if (node.reads or node.repeat) == "lines":
+        places.invoice.setdefault("lines", []).append(row)
+    return _Places(places.invoice, row)
 
 
 def _fits(node: Node, element: xml.Element) -> bool:
@@ -63,7 +73,7 @@ def _fits(node: Node, element: xml.Element) -> bool:
         return False
     if node.constant is not None and (element.text or "") != node.constant:
         return False
-    return all(_has(child, element) for child in node.children if not child.when)
+    return all(_has(child, element) for child in node.children if _is_always(child))
 
 
 def _has(child: Node, element: xml.Element) -> bool:
@@ -74,14 +84,21 @@ def _has(child: Node, element: xml.Element) -> bool:
     return any(_fits(child, part) for part in element)
 
 
+def _is_always(node: Node) -> bool:
+    return not node.when and not node.repeat
+
+
 def _is_constant(node: Node) -> bool:
-    return node.constant is not None or any(map(_is_constant, node.children))
+    """The mapping writes it every time, and the same each time, itself or somewhere below."""
+    below = filter(_is_always, node.children)
+    return node.constant is not None or any(map(_is_constant, below))
 
 
-def _carry(node: Node, text: str | None, into: Json) -> None:
+def _carry(node: Node, text: str | None, places: _Places) -> None:
     value = FORMATS[node.format].read(text or "")
     if not value or not node.carries:
         return
+    into = places.row if node.carries.startswith(".") else places.invoice
     *parents, name = node.carries.removeprefix(".").split(".")
     for parent in parents:
         into = into.setdefault(parent, {})

@@ -91,7 +91,7 @@ class Trouble:
         return f"{self.file}:{self.line}: {self.says}"
 
 
-class BadMapping(ValueError):
+class BadMapping(ValueError):  # noqa: N818  it carries troubles
     """A mapping file that can't be used; all that is wrong with it, a line each."""
 
     def __init__(self, troubles: tuple[Trouble, ...]) -> None:

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from docmill.mappings.amounts import number
 from docmill.mappings.profile import Profile
-from docmill.mappings.texts import at, clean
+from docmill.mappings.texts import at, clean, is_list
 
 Made = TypeVar("Made")
 
@@ -63,4 +63,4 @@ class Scope:
 
     def lines(self) -> list[Any]:
         found = self.value("lines")
-        return list(found) if isinstance(found, list | tuple) else []
+        return found if is_list(found) else []

@@ -2,8 +2,7 @@
 
 import re
 import unicodedata
-from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, Final, TypeGuard
 
 # Directions, zero widths and marks of byte order; noncharacters are refused by strict parsers.
 _UNSEEN: Final = "\xad\u061c\u200b\u200e\u200f\u2060-\u206f\u202a-\u202e\ufeff\ufff9-\ufffb"
@@ -24,11 +23,17 @@ def clean(value: object) -> str:
     return "".join(char for char in words if unicodedata.category(char) != "Cc").strip()
 
 
+def is_object(value: object) -> TypeGuard[dict[str, Any]]:
+    return isinstance(value, dict)
+
+
+def is_list(value: object) -> TypeGuard[list[Any]]:
+    return isinstance(value, list)
+
+
 def at(data: object, path: str) -> Any:
     """The value at a dotted path of objects and dataclasses, or None."""
+    found = data
     for name in path.split("."):
-        if isinstance(data, Mapping):
-            data = data.get(name)  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
-        else:
-            data = getattr(data, name, None)
-    return data
+        found = found.get(name) if is_object(found) else getattr(found, name, None)
+    return found

@@ -1,15 +1,14 @@
 """The one door to lxml: every parse without entities, network or DTD."""
 
+from importlib import import_module
 from typing import Any, Final
 
-import lxml.etree
-
-etree: Final[Any] = lxml.etree  # it ships no types
+etree: Final[Any] = import_module("lxml.etree")  # compiled, and it ships no types
 
 Element = Any
 
 
-class NotXml(ValueError):
+class NotXml(ValueError):  # noqa: N818  it says what the bytes are
     """These bytes are no XML document that we are willing to open."""
 
 

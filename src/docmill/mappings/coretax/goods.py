@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from decimal import Decimal
+from typing import Any
 
 from docmill.core.faults import Faulted
 from docmill.mappings.amounts import NOTHING, cents
@@ -58,8 +59,7 @@ def _is_proven(scope: Scope, rows: list[Figures]) -> bool:
 
 
 def _good(scope: Scope, row: Priced) -> Good:
-    lines = scope.lines()
-    line = lines[row.index] if lines else {}
+    line: Any = dict(enumerate(scope.lines())).get(row.index)
     other = tax.other_base(scope.once(tax.trx_code), row.base)
     return Good(
         index=row.index,
