@@ -10,6 +10,9 @@ from docmill.mappings import BadMapping
 from docmill.mappings.building import build
 
 HEAD = 'mapping test_v1 {title = "A test"}\n'
+TWICE = 'namespace a {uri = "u"}\nnamespace a {uri = "u"}\nA {constant = "x"}'
+BELOW = 'A {constant = "x"}\n  @b {constant = "y"}\n    @c {constant = ""}'
+SAME = 'A {constant = "x"}\n  @b {constant = ""}\n  @b {constant = ""}'
 BROKEN = {
     "nothing at all": ("", 1, "begins the file"),
     "no root": (HEAD, 1, "exactly one root"),
@@ -43,22 +46,20 @@ BROKEN = {
     "a function": (HEAD + 'A {compute = "totl_net"}', 2, "did you mean 'total_net'?"),
     "rows as a value": (HEAD + 'A {compute = "vat_groups"}', 2, "there is no function"),
     "a condition": (HEAD + 'A {constant = "x", when = "seller_vat()"}', 2, "'seller_vat_id'"),
-    "a condition's path": (HEAD + 'A {constant = "x", when = "not due"}', 2, "there is no path 'due'"),
+    "a condition's path": (HEAD + 'A {constant = "x", when = "not due"}', 2, "no path 'due'"),
     "a format": (HEAD + 'A {path = "currency", format = "ammount"}', 2, "did you mean 'amount'?"),
-    "a repeat": (HEAD + 'A\n  B {repeat = "line"}\n    C {constant = "x"}', 3, "did you mean 'lines'?"),
+    "a repeat": (HEAD + 'A\n  B {repeat = "line"}\n    C {constant = "x"}', 3, "mean 'lines'?"),
     "reads": (HEAD + 'A {constant = "x", reads = "profile.tin"}', 2, "there is no path"),
     "two sources": (HEAD + 'A {path = "currency", constant = "x"}', 2, "comes from one place only"),
     "value and parts": (HEAD + 'A {constant = "x"}\n  B {constant = "y"}', 2, "not both"),
     "no value": (HEAD + "A\n  B", 3, "no value: give one of path, constant, compute"),
     "a prefix": (HEAD + 'x:A {constant = "x"}', 2, "prefix 'x' is not declared; declared: none"),
-    "a namespace twice": (HEAD + 'namespace a {uri = "u"}\nnamespace a {uri = "u"}\nA {constant = "x"}',
-                          3, "declared twice"),
+    "a namespace twice": (HEAD + TWICE, 3, "declared twice"),
     "a namespace's address": (HEAD + 'namespace a\nA {constant = "x"}', 2, "has an address"),
-    "an attribute's parts": (HEAD + 'A {constant = "x"}\n  @b {constant = "y"}\n    @c {constant = ""}',
-                             3, "nothing stands below it"),
-    "an attribute twice": (HEAD + 'A {constant = "x"}\n  @b {constant = ""}\n  @b {constant = ""}', 2,
-                           "same attribute twice"),
-    "a late attribute": (HEAD + 'A\n  B {constant = ""}\n  @b {constant = ""}', 2, "before elements"),
+    "an attribute's parts": (HEAD + BELOW, 3, "nothing stands below it"),
+    "an attribute twice": (HEAD + SAME, 2, "same attribute twice"),
+    "a repeated root": (HEAD + 'A {repeat = "lines"}\n  B {path = ".unit"}', 2, "the root is"),
+    "a late attribute": (HEAD + 'A\n  B {constant = ""}\n  @b {constant = ""}', 2, "before"),
 }  # fmt: skip
 
 

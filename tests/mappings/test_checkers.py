@@ -29,10 +29,18 @@ DAMAGE = {
     "a wrong other base": ("<OtherTaxBase>110000000", "<OtherTaxBase>120000000", "CT-SUM"),
     "a wrong tax": ("<VAT>13200000", "<VAT>13200000.01", "CT-SUM"),
     "an empty price": ("<Price>12000000</Price>", "<Price/>", "CT-EMPTY"),
-    "a zero TIN of a TIN buyer": ("<BuyerTin>0987654321098765", "<BuyerTin>" + "0" * 16, "CT-BUYER"),
+    "a zero TIN of a TIN buyer": (
+        "<BuyerTin>0987654321098765",
+        "<BuyerTin>" + "0" * 16,
+        "CT-BUYER",
+    ),
     "a number beside a TIN": ("<BuyerDocumentNumber>-", "<BuyerDocumentNumber>5", "CT-BUYER"),
     "another's branch": ("<BuyerIDTKU>0987", "<BuyerIDTKU>1987", "CT-BUYER"),
-    "a stamp for code 04": ("<FacilityStamp/>", "<FacilityStamp>TD.1</FacilityStamp>", "CT-FACILITY"),
+    "a stamp for code 04": (
+        "<FacilityStamp/>",
+        "<FacilityStamp>TD.1</FacilityStamp>",
+        "CT-FACILITY",
+    ),
     "no schema": ("TaxInvoice.xsd", "Other.xsd", "CT-ROOT"),
     "a stranger in a list": ("</ListOfTaxInvoice>", "<A/></ListOfTaxInvoice>", "CT-LIST"),
     "no XML": ("</TIN>", "", "CT-XML"),
@@ -99,7 +107,9 @@ def test_under_an_address_limit_schematron_says_so_and_the_process_lives() -> No
         "except en16931.Unavailable as exc: print(exc)\n"
     )
     assert resource.getrlimit(resource.RLIMIT_AS)[0] == resource.RLIM_INFINITY
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, check=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, check=True, text=True
+    )
     assert "address-space limit" in done.stdout
 
 
@@ -111,5 +121,7 @@ def test_without_the_extra_the_message_says_what_to_install(missing: str) -> Non
         "try: en16931.check(b'<a/>', 'ubl')\n"
         "except en16931.Unavailable as exc: print(exc)\n"
     )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, check=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, check=True, text=True
+    )
     assert "docmill[einvoice]" in done.stdout

@@ -5,13 +5,13 @@ from decimal import ROUND_HALF_UP, Context, Decimal
 from typing import Final
 
 # Wide enough that no product or quotient of two numbers read here is rounded before we round it.
-CONTEXT: Final = Context(prec=96, rounding=ROUND_HALF_UP)
+CONTEXT: Final = Context(prec=160, rounding=ROUND_HALF_UP)
 NOTHING: Final = Decimal(0)
 ONE: Final = Decimal(1)
 CENT: Final = Decimal("0.01")
 HUNDRED: Final = Decimal(100)
 
-_NUMBER: Final = re.compile(r"[+-]?[0-9]{1,18}(?:\.[0-9]{0,18})?")
+_NUMBER: Final = re.compile(r"[+-]?[0-9]{1,30}(?:\.[0-9]{0,18})?")
 
 
 def number(value: object) -> Decimal | None:

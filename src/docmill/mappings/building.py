@@ -44,6 +44,9 @@ class _Builder:
         if len(roots) != 1:
             at = roots[1].line.number if roots else header.number
             return self._trouble(at, ["a document has exactly one root element"])
+        if {"repeat", "when", "reads"} & {*roots[0].line.keys}:
+            at = roots[0].line.number
+            self._trouble(at, ["the root is written once and always: no repeat, when or reads"])
         root = self._node(roots[0], inside=())
         title, checker = str(header.keys.get("title")), str(header.keys.get("checker", ""))
         keep = header.keys.get("empty") == "keep"

@@ -77,6 +77,7 @@ class _Writer:
     def document(self) -> xml.Element:
         root = xml.etree.Element(self._mapping.root.tag, nsmap=dict(self._mapping.namespaces))
         self._fill(self._mapping.root, self._scopes[0], root)
+        root.text = self._text(self._mapping.root, self._scopes[0]) or None
         return root
 
     def _fill(self, node: Node, scope: Scope, element: xml.Element) -> None:

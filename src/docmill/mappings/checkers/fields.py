@@ -33,7 +33,6 @@ _BY_RULE: Final[Mapping[str, str]] = {
     "BR-CO-16": "totals.due",
     "BR-CO-17": "totals.tax",
     "BR-CO-18": "totals.tax",
-    "BR-CO-25": "due_date",
     "BR-CO-26": "seller.tax_id",
     "BR-S-02": "seller.tax_id",
     "BR-S-05": "lines.tax_rate",

@@ -10,6 +10,7 @@ from docmill.mappings.texts import clean
 
 NO_TIN: Final = "0" * npwp.TIN_LENGTH
 INDONESIA: Final = "ID"
+OTHER: Final = "Other ID"
 _DOCUMENTS: Final = (
     ("National ID", re.compile(r"^(?:nik|ktp|national id)\b[\s.:#-]*", re.IGNORECASE)),
     ("Passport", re.compile(r"^(?:paspor|passport)(?:\s+no)?\b[\s.:#-]*", re.IGNORECASE)),
@@ -55,22 +56,25 @@ def _seller_idtku(scope: Scope, tin: str) -> str:
 
 
 def buyer(scope: Scope) -> Buyer:
-    printed = clean(scope.value("buyer.tax_id"))
-    if tin := npwp.tin(printed):
-        alpha3 = countries.ALPHA3[INDONESIA]
-        return Buyer(tin, "TIN", alpha3, "-", npwp.idtku(printed))
-    document, number = _other_document(printed, clean(scope.value("buyer.document")))
+    document, number = _document(
+        scope.text("buyer.document"), scope.text("buyer.tax_id").strip("- ")
+    )
+    tin = npwp.tin(number)
+    if not document and tin:
+        return Buyer(tin, "TIN", countries.ALPHA3[INDONESIA], "-", npwp.idtku(number))
     if not number:
         scope.findings.flag("buyer.tax_id", "the buyer has no NPWP or other document's number")
-    return Buyer(NO_TIN, document, _country(scope), number, npwp.HEAD_OFFICE)
+    return Buyer(NO_TIN, document or OTHER, _country(scope), number, npwp.HEAD_OFFICE)
 
 
-def _other_document(printed: str, said: str) -> tuple[str, str]:
+def _document(said: str, printed: str) -> tuple[str, str]:
+    """Which document besides a TIN a number is of, if it says so, and the number itself."""
     for document, label in _DOCUMENTS:
         if found := label.match(printed):
             return document, printed[found.end() :].strip("- ")
-    known = [document for document, _ in _DOCUMENTS if document == said]
-    return (known or ["Other ID"])[0], printed.strip("- ")
+        if said == document:
+            return document, printed
+    return "", printed
 
 
 def _country(scope: Scope) -> str:

@@ -84,7 +84,9 @@ def _net_of_tax(scope: Scope, made: list[Row], told: Totals) -> list[Row]:
     """Prices that hold the tax, as shops print them, become net: the standard knows no others."""
     whole = sum((row.amount or NOTHING for row in made), NOTHING)
     close = CENT * max(1, len(made))
-    if not told.tax or told.gross is None or told.net is None or abs(whole - told.gross) > close:
+    if not told.tax or told.gross is None or told.net is None:
+        return made
+    if abs(whole - told.gross) > close or abs(whole - told.net) <= close:
         return made
     scope.findings.flag("lines", "their amounts hold the tax; it was taken out of them")
     net = [_without_tax(row) for row in made]

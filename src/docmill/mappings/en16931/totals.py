@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 from decimal import Decimal
 
-from docmill.mappings.amounts import NOTHING, cents
+from docmill.mappings.amounts import HUNDRED, NOTHING, cents
+from docmill.mappings.en16931 import rates
 from docmill.mappings.figures import figures
 from docmill.mappings.scope import Scope
 
@@ -26,7 +27,7 @@ def totals(scope: Scope) -> Totals:
     if net is None:
         net = _net_of_lines(lines, tax, gross)
     if tax is None:
-        tax = NOTHING if gross is None or net is None else gross - net
+        tax = _tax_of_lines(scope) if gross is None or net is None else gross - net
         scope.findings.flag("totals.tax", f"not printed; {tax} was taken")
     if gross is None and net is not None:
         gross = net + tax
@@ -42,6 +43,16 @@ def _total(scope: Scope, name: str) -> Decimal | None:
 def _of_lines(scope: Scope) -> Decimal | None:
     worths = [figures(line, index).worth for index, line in enumerate(scope.lines())]
     return sum((cents(worth) for worth in worths if worth is not None), NOTHING) if worths else None
+
+
+def _tax_of_lines(scope: Scope) -> Decimal:
+    """The tax that the lines' own rates make, each rate on the sum of its lines."""
+    bases: dict[Decimal, Decimal] = {}
+    for index, line in enumerate(scope.lines()):
+        rate, worth = rates.printed(line), figures(line, index).worth
+        if rate is not None and worth is not None:
+            bases[rate] = bases.get(rate, NOTHING) + cents(worth)
+    return sum((cents(base * rate / HUNDRED) for rate, base in bases.items()), NOTHING)
 
 
 def _net_of_lines(
