@@ -161,9 +161,19 @@ def test_the_line_that_lacks_something_is_named(name: str) -> None:
     assert "lines.1.description" in made.review
 
 
-def test_a_mix_of_rates_that_nobody_printed_is_not_guessed(name: str) -> None:
-    rows = [{**row, "tax_rate": None} for row in european()["lines"]]
+def test_a_mix_of_rates_that_only_one_sharing_out_can_make_is_taken_and_flagged(name: str) -> None:
+    rows = [line(amount=amount, quantity=None, unit_price=None) for amount in ("198", "275")]
     made, problems = checked(name, european(lines=rows))
+    assert [str(each) for each in problems] == []
+    assert {*made.review} == {"lines.0.tax_rate", "lines.1.tax_rate"}
+    assert [row["tax_rate"] for row in back(name, european(lines=rows))["lines"]] == ["19", "7"]
+
+
+def test_a_mix_of_rates_that_nobody_printed_is_not_guessed(name: str) -> None:
+    amounts = ("198", "137.50", "137.50")
+    rows = [line(amount=each, quantity=None, unit_price=None) for each in amounts]
+    totals = {"net": "473.00", "tax": "73.37", "gross": "546.37"}  # one of two equal lines has 19 %
+    made, problems = checked(name, european(lines=rows, totals=totals))
     assert "lines.0.tax_rate" in made.review
     assert {"BR-48", "BR-S-05"} & {each.rule for each in problems}
 

@@ -63,8 +63,6 @@ def buyer(scope: Scope) -> Party:
     if found.country:
         return found
     country = scope.once(seller).country if scope.text("buyer.address") else ""
-    scope.findings.flag(
-        "buyer.address",
-        f"names no country{'; the seller' + chr(39) + 's was taken' if country else ''}",
-    )
+    taken = "; the seller's was taken" if country else ""
+    scope.findings.flag("buyer.address", f"names no country{taken}")
     return Party(found.vat_id, found.registration, country)

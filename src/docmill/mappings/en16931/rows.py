@@ -5,7 +5,7 @@ from decimal import Decimal
 from typing import Final
 
 from docmill.mappings.amounts import CENT, HUNDRED, NOTHING, ONE, cents
-from docmill.mappings.en16931 import rates
+from docmill.mappings.en16931 import mixes, parties, rates
 from docmill.mappings.en16931.totals import Totals, totals
 from docmill.mappings.figures import Figures, figures
 from docmill.mappings.scope import Scope
@@ -38,22 +38,33 @@ def rows(scope: Scope) -> list[Row]:
     lines = scope.lines()
     found = [figures(line, index) for index, line in enumerate(lines)]
     told = scope.once(totals)
-    one_rate = rates.overall(told.net, told.tax, lines=len(lines))
     made = [
-        _row(scope, line, numbers, rate=_rate(scope, line, one_rate, index=numbers.index))
-        for line, numbers in zip(lines, found, strict=True)
+        _row(scope, line, numbers, rate=rate)
+        for line, numbers, rate in zip(lines, found, _rates(scope, found, told), strict=True)
     ]
     return _net_of_tax(scope, made, told)
 
 
-def _rate(scope: Scope, line: object, one_rate: Decimal | None, *, index: int) -> Decimal | None:
-    rate = rates.printed(line)
-    rate = one_rate if rate is None else rate
-    if rate is None:
-        scope.findings.flag(
-            f"lines.{index}.tax_rate", "not printed, and the totals do not prove one"
-        )
-    return rate
+def _rates(scope: Scope, found: list[Figures], told: Totals) -> list[Decimal | None]:
+    """As printed; else the one rate of the whole invoice, or the one mix that makes its tax."""
+    printed = [rates.printed(line) for line in scope.lines()]
+    one_rate = rates.overall(told.net, told.tax, lines=len(printed))
+    given = [one_rate if rate is None else rate for rate in printed]
+    if None not in given:
+        return given
+    mix = _mix(scope, found, told) if {*printed} == {None} else None
+    for index, rate in enumerate(given):
+        if rate is None:
+            why = "taken from the totals" if mix else "and the totals do not prove one"
+            scope.findings.flag(f"lines.{index}.tax_rate", f"not printed, {why}")
+    return [*mix] if mix else given
+
+
+def _mix(scope: Scope, found: list[Figures], told: Totals) -> list[Decimal] | None:
+    worths = [cents(numbers.worth) for numbers in found if numbers.worth is not None]
+    if told.tax is None or len(worths) < len(found) or sum(worths) != told.net:
+        return None
+    return mixes.shared(worths, told.tax, scope.once(parties.seller).country)
 
 
 def _row(scope: Scope, line: object, numbers: Figures, *, rate: Decimal | None) -> Row:
