@@ -6,7 +6,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from docmill import mappings
@@ -74,6 +74,7 @@ def test_the_importer_takes_whatever_an_invoice_holds_or_it_is_refused_with_a_re
 
 @settings(max_examples=200, deadline=None)
 @given(any_invoices, st.sampled_from(sorted(EUROPEAN)))
+@example({"currency": "", "lines": [], "totals": {"net": "1", "gross": "0"}}, "ubl_invoice_v1")
 def test_ubl_and_cii_stay_well_formed_and_carry_no_empty_element(
     invoice: dict[str, Any], name: str
 ) -> None:

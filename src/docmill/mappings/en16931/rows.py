@@ -95,7 +95,7 @@ def _net_of_tax(scope: Scope, made: list[Row], told: Totals) -> list[Row]:
     """Prices that hold the tax, as shops print them, become net: the standard knows no others."""
     whole = sum((row.amount or NOTHING for row in made), NOTHING)
     close = CENT * max(1, len(made))
-    if not told.tax or told.gross is None or told.net is None:
+    if not made or not told.tax or told.gross is None or told.net is None:
         return made
     if abs(whole - told.gross) > close or abs(whole - told.net) <= close:
         return made
