@@ -1,0 +1,1 @@
+"""Checks of finished XML, written apart from what writes it."""
