@@ -11,7 +11,7 @@ from docmill.core.jobs import ENDED, MOVES, Status
 
 JOBS: Final = "SELECT id, status FROM jobs"
 EFFECTS: Final = """
-SELECT id FROM jobs LEFT JOIN results ON job_id = id
+SELECT id FROM jobs LEFT JOIN results ON job_id = id AND form = 'data'
  WHERE status = 'complete' GROUP BY id HAVING count(key) <> 1
 UNION ALL
 SELECT job_id FROM job_events WHERE kind = 'complete' GROUP BY job_id HAVING count(*) > 1

@@ -66,7 +66,12 @@ def find_offer() -> Offer:
     loaded = pipeline.load_all(sorted(pipeline.found()))
     for name, stack in loaded.broken.items():
         log.error("pipeline.broken", pipeline=name, stack=stack)
-    return Offer({name: one.accepts for name, one in loaded.pipelines.items()}, {})
+    known = loaded.pipelines.items()
+    mappings = {name: pipeline.mappings_of(one) for name, one in known}
+    return Offer(
+        {name: one.accepts for name, one in known},
+        {name: names for name, names in mappings.items() if names},
+    )
 
 
 async def check_database(settings: Settings, database_url: str) -> None:

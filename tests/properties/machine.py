@@ -268,8 +268,8 @@ class Jobs(RuleBasedStateMachine):
         job_id = self.any(pick, Status.COMPLETE, Status.FAILED)
         job = self.do(lambda conn: the(conn, job_id))
         self.do(lambda conn: documents.expire(conn, job.document_id))
-        if key := job.result_key:
-            self.do(lambda conn: results.expire(conn, job_id, key))
+        if job.result_key:
+            self.do(lambda conn: results.expire(conn, job_id))
         self.jobs[job_id].result = False
 
     @invariant()

@@ -51,6 +51,7 @@ COMMANDS: Final[Mapping[str, Entry]] = {
     "read": Entry(
         WORK, "read:read", "Run a pipeline on files here, with no server and no database."
     ),
+    "mapping": Entry(WORK, "mapping:app", "Which XML an invoice becomes."),
     "doctor": Entry(CARE, "doctor:doctor", "Check the surroundings and say what to do."),
     "config": Entry(CARE, "config:app", "Show and check the configuration."),
 }

@@ -134,7 +134,10 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Finished:
+    """`result` is the data found; `document`, if any, was made of it for people to download."""
+
     result: StoredResult
+    document: StoredResult | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,13 +189,14 @@ class Move:
     delay: timedelta | None = None
     refund: bool = False
     result: StoredResult | None = None
+    document: StoredResult | None = None
 
 
 def settle(job: Claimed, ending: Ending, *, retry: Retry, chance: float) -> Move:
     """What follows for a job in processing from the way its run ended."""
     match ending:
-        case Finished(result):
-            return Move(Status.COMPLETE, "complete", result=result)
+        case Finished(result, document):
+            return Move(Status.COMPLETE, "complete", result=result, document=document)
         case Stopped():
             return Move(Status.QUEUED, "stopped", refund=True)
         case LeaseLost():

@@ -7,9 +7,9 @@ def upload_key(document_id: UUID) -> str:
     return f"uploads/{_spread(document_id)}"
 
 
-def result_key(job_id: UUID, claim: int) -> str:
+def result_key(job_id: UUID, claim: int, form: str = "data") -> str:
     """The claim is part of the key: a stale worker never overwrites a newer result."""
-    return f"results/{_spread(job_id)}.{claim}.gz"
+    return f"results/{_spread(job_id)}.{claim}.{form}.gz"
 
 
 def _spread(name: UUID) -> str:

@@ -32,10 +32,19 @@ class Tools:
 
 
 @dataclass(frozen=True, slots=True)
+class Artifact:
+    """A file made of the data, such as an XML: what people download."""
+
+    content: bytes
+    content_type: str
+
+
+@dataclass(frozen=True, slots=True)
 class Output:
     """What came out: JSON data, in which every value found carries its place and a confidence."""
 
     data: Mapping[str, Any]
+    artifact: Artifact | None = None
 
 
 @runtime_checkable
@@ -49,6 +58,11 @@ class Pipeline(Protocol):
     @property
     def accepts(self) -> tuple[str, ...]: ...
     def run(self, source: Source, tools: Tools) -> Output: ...
+
+
+def mappings_of(pipeline: Pipeline) -> tuple[str, ...]:
+    """The mappings a pipeline knows, its default first; most know none."""
+    return tuple(getattr(pipeline, "mappings", ()))
 
 
 def found() -> dict[str, EntryPoint]:

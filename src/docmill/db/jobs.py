@@ -12,6 +12,7 @@ from psycopg.types.json import Jsonb
 
 from docmill.core.jobs import DocumentId, Job, JobId, Status
 from docmill.core.owners import OwnerKey
+from docmill.db import results
 from docmill.db.pool import Connection
 
 
@@ -130,13 +131,12 @@ async def cancel(conn: Connection, job_id: JobId) -> bool:
     return (await conn.execute(CANCEL, (job_id,))).rowcount == 1
 
 
-DELETE_RESULTS: Final = "SELECT key FROM results WHERE job_id = %s"
 DELETE: Final = "DELETE FROM jobs WHERE id = %s RETURNING document_id"
 
 
 async def delete(conn: Connection, job_id: JobId) -> tuple[DocumentId | None, list[str]]:
     """Delete a job with its history; its document's id and the keys of its stored results."""
-    keys = [row[0] for row in await (await conn.execute(DELETE_RESULTS, (job_id,))).fetchall()]
+    keys = await results.keys(conn, job_id)
     row = await (await conn.execute(DELETE, (job_id,))).fetchone()
     return (row[0] if row else None), keys
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 from psycopg.rows import class_row
 
 from docmill.core.documents import storable
-from docmill.core.jobs import Claimed, JobId, Move, Usage
+from docmill.core.jobs import Claimed, JobId, Move, StoredResult, Usage
 from docmill.db.pool import Connection
 
 # A job that waited comes back at the head of the queue, not before it.
@@ -150,8 +150,7 @@ WITH given AS MATERIALIZED (
     SELECT * FROM jsonb_to_recordset(%(moves)s::jsonb) AS g(
         id uuid, claim int, goes text, outcome text, code text, message text, detail text,
         stack text, delay interval, refund boolean, keep interval, result_key text,
-        content_type text, bytes bigint, stored_bytes bigint, sha256 text, version text,
-        duration_ms int, cpu_ms int, memory_bytes bigint)),
+        results jsonb, duration_ms int, cpu_ms int, memory_bytes bigint)),
 locked AS MATERIALIZED (
     SELECT jobs.id, jobs.claim, jobs.owner, jobs.status, jobs.leased_by
       FROM jobs JOIN given ON jobs.id = given.id ORDER BY jobs.id FOR UPDATE OF jobs),
@@ -178,9 +177,13 @@ moved AS (
     RETURNING jobs.id, jobs.run_at, jobs.attempt_count, mine.claim, mine.goes, mine.outcome,
               mine.code, mine.refund, mine.duration_ms, mine.leased_by),
 saved AS (
-    INSERT INTO results (job_id, claim, key, content_type, bytes, stored_bytes, sha256, version)
-    SELECT id, claim, result_key, content_type, bytes, stored_bytes, sha256, version
-      FROM mine WHERE result_key IS NOT NULL),
+    INSERT INTO results (job_id, claim, form, key, content_type, bytes, stored_bytes, sha256,
+                         version)
+    SELECT mine.id, mine.claim, r.form, r.key, r.content_type, r.bytes, r.stored_bytes, r.sha256,
+           r.version
+      FROM mine CROSS JOIN LATERAL jsonb_to_recordset(mine.results) AS r(
+           form text, key text, content_type text, bytes bigint, stored_bytes bigint, sha256 text,
+           version text)),
 ended AS (
     UPDATE job_attempts a
        SET ended_at = now(), outcome = mine.outcome, error_code = mine.code,
@@ -221,7 +224,7 @@ async def settle(conn: Connection, settlements: Sequence[Settlement]) -> set[Job
 
 
 def _as_row(given: Settlement) -> dict[str, Any]:
-    move, result = given.move, given.move.result
+    move = given.move
     row: dict[str, Any] = {
         "id": str(given.job.id),
         "claim": given.job.claim,
@@ -241,16 +244,24 @@ def _as_row(given: Settlement) -> dict[str, Any]:
             "cpu_ms": usage.cpu_ms,
             "memory_bytes": usage.memory_bytes,
         }
-    if result:
-        row |= {
-            "result_key": result.key,
-            "content_type": result.content_type,
-            "bytes": result.bytes,
-            "stored_bytes": result.stored_bytes,
-            "sha256": result.sha256,
-            "version": result.version,
-        }
+    if move.result:
+        row["result_key"] = (move.document or move.result).key
+        row["results"] = [_result_row("data", move.result)]
+    if move.document:
+        row["results"].append(_result_row("document", move.document))
     return row
+
+
+def _result_row(form: str, result: StoredResult) -> dict[str, Any]:
+    return {
+        "form": form,
+        "key": result.key,
+        "content_type": result.content_type,
+        "bytes": result.bytes,
+        "stored_bytes": result.stored_bytes,
+        "sha256": result.sha256,
+        "version": result.version,
+    }
 
 
 def _seconds(span: timedelta | None) -> str | None:

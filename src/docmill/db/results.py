@@ -19,37 +19,47 @@ class Result:
     version: str
 
 
+# Without a form: what people download, which is the document where there is one.
 OF_JOB: Final = """
 SELECT r.key, r.content_type, r.bytes, r.stored_bytes, r.sha256, r.version
-  FROM jobs j JOIN results r ON r.job_id = j.id AND r.key = j.result_key
- WHERE j.id = %s
+  FROM jobs j JOIN results r ON r.job_id = j.id
+ WHERE j.id = %(id)s AND j.result_key IS NOT NULL
+   AND CASE WHEN %(form)s::text IS NULL THEN r.key = j.result_key ELSE r.form = %(form)s END
 """
 
 
-async def of_job(conn: Connection, job_id: JobId) -> Result | None:
+async def of_job(conn: Connection, job_id: JobId, form: str | None = None) -> Result | None:
     async with conn.cursor(row_factory=class_row(Result)) as cur:
-        return await (await cur.execute(OF_JOB, (job_id,))).fetchone()
+        return await (await cur.execute(OF_JOB, {"id": job_id, "form": form})).fetchone()
+
+
+KEYS: Final = "SELECT key FROM results WHERE job_id = %s"
+
+
+async def keys(conn: Connection, job_id: JobId) -> list[str]:
+    """Everything that is stored of a job's results."""
+    return [row[0] for row in await (await conn.execute(KEYS, (job_id,))).fetchall()]
 
 
 EXPIRING: Final = """
-SELECT id, result_key FROM jobs
- WHERE result_key IS NOT NULL AND expires_at < now() ORDER BY expires_at LIMIT %s
+SELECT id FROM jobs WHERE result_key IS NOT NULL AND expires_at < now()
+ ORDER BY expires_at LIMIT %s
 """
 
 
-async def expiring(conn: Connection, limit: int) -> list[tuple[JobId, str]]:
-    return [(row[0], row[1]) for row in await (await conn.execute(EXPIRING, (limit,))).fetchall()]
+async def expiring(conn: Connection, limit: int) -> list[JobId]:
+    return [row[0] for row in await (await conn.execute(EXPIRING, (limit,))).fetchall()]
 
 
 EXPIRE: Final = """
 WITH gone AS (
     UPDATE jobs SET result_key = NULL, dedupe_key = NULL
-     WHERE id = %(id)s AND result_key = %(key)s RETURNING id),
+     WHERE id = %s AND result_key IS NOT NULL RETURNING id),
 dropped AS (DELETE FROM results USING gone WHERE job_id = gone.id)
 INSERT INTO job_events (job_id, kind, meta) SELECT id, 'expired', '{"what": "result"}' FROM gone
 """
 
 
-async def expire(conn: Connection, job_id: JobId, key: str) -> None:
-    """Clear the location of a result whose bytes were deleted."""
-    await conn.execute(EXPIRE, {"id": job_id, "key": key})
+async def expire(conn: Connection, job_id: JobId) -> None:
+    """Clear the location of results whose bytes were deleted."""
+    await conn.execute(EXPIRE, (job_id,))

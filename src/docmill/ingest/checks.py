@@ -25,6 +25,9 @@ class Offer:
     accepts: Mapping[str, tuple[str, ...]]
     mappings: Mapping[str, tuple[str, ...]]
 
+    def default_mapping(self, pipeline: str) -> str | None:
+        return next(iter(self.mappings.get(pipeline, ())), None)
+
 
 def kind_of(head: bytes) -> str:
     """The content type told by the first bytes. Names and headers are not asked."""

@@ -4,7 +4,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from enum import StrEnum
 from typing import Any
@@ -65,6 +65,9 @@ async def accept(intake: Intake, staged: Staged, wanted: Wanted, *, position: in
     """Check, store, write down. After this returns, the job survives any crash."""
     try:
         check_wanted(intake.offer, wanted.pipeline, wanted.mapping)
+        wanted = replace(
+            wanted, mapping=wanted.mapping or intake.offer.default_mapping(wanted.pipeline)
+        )
         document = _document(intake, staged, wanted)
         await staged.writer.commit()
     except BaseException:

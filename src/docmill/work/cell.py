@@ -63,6 +63,12 @@ class Channel:
             payload = bytes([max(0, min(100, int(percent)))]) + stage.encode(errors="replace")[:255]
             self._write(framing.pack(Kind.PROGRESS, payload))
 
+    def send(self, kind: Kind, payload: bytes) -> None:
+        """Something before the last word; waits until the worker has taken it."""
+        with self._lock:
+            self._write(framing.heading(kind, len(payload)))
+            self._write(payload)
+
     def end(self, kind: Kind, payload: bytes) -> NoReturn:
         """The last word; no other thread gets to speak after it."""
         self._lock.acquire()
@@ -138,7 +144,11 @@ def _run(
             options=task["options"],
         )
         output = loaded.pipelines[name].run(source, pipeline.Tools(progress=channel.progress))
-    return _encode(output.data)
+    data = _encode(output.data)
+    if output.artifact:
+        kind = output.artifact.content_type.encode()
+        channel.send(Kind.ARTIFACT, kind + b"\n" + output.artifact.content)
+    return data
 
 
 def _encode(data: Mapping[str, Any]) -> bytes:

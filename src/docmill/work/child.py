@@ -16,6 +16,7 @@ from typing import Final, Self
 
 from docmill.core.faults import Faulted
 from docmill.core.jobs import Usage
+from docmill.core.pipeline import Artifact
 from docmill.work import framing
 from docmill.work.confine import Confinement
 from docmill.work.framing import Frame, Kind
@@ -57,7 +58,8 @@ class _Line(asyncio.Protocol):
         self._progress = progress
         self._percent = 0
         self._spoken = 0
-        self._splitter = framing.Splitter(Kind.PROGRESS, Kind.RESULT, Kind.FAULT)
+        self._splitter = framing.Splitter(Kind.PROGRESS, Kind.ARTIFACT, Kind.RESULT, Kind.FAULT)
+        self.artifact: Artifact | None = None
         self._transport: asyncio.BaseTransport | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -86,9 +88,15 @@ class _Line(asyncio.Protocol):
         if self.word is not None:
             return
         self.heard_at = self._clock()
-        if frame.kind is not Kind.PROGRESS:
+        if frame.kind is Kind.PROGRESS:
+            self._hear_progress(frame)
+        elif frame.kind is Kind.ARTIFACT:
+            kind, _, content = frame.payload.partition(b"\n")
+            self.artifact = Artifact(content, plain(kind.decode(errors="replace"), 100))
+        else:
             self.word = frame
-            return
+
+    def _hear_progress(self, frame: Frame) -> None:
         self._spoken += 1
         seconds = self.heard_at - self.began_at
         # Twice what an honest child can send: a flood would take the time of the other runs.
@@ -175,7 +183,7 @@ class Nursery:
         if line.word is not None and line.word.kind is Kind.RESULT:
             # Said is said, however the child went afterwards.
             version = parent.hello.versions.get(task.pipeline, "")
-            return Returned(line.word.payload, version, ending.usage)
+            return Returned(line.word.payload, version, ending.usage, line.artifact)
         return judge(line.word, ending, cut=cut, task=task, limits=self.limits)
 
     async def _attend(

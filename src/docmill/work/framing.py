@@ -28,6 +28,7 @@ class Kind(IntEnum):
     FAULT = 4
     HELLO = 5
     ENDED = 6
+    ARTIFACT = 7
 
 
 LONGEST: Final[Mapping[Kind, int]] = {
@@ -37,6 +38,7 @@ LONGEST: Final[Mapping[Kind, int]] = {
     Kind.FAULT: 64 << 10,
     Kind.HELLO: 1 << 20,
     Kind.ENDED: ENDED.size,
+    Kind.ARTIFACT: 64 << 20,
 }
 
 

@@ -5,17 +5,20 @@ import gzip
 import hashlib
 import os
 from io import BufferedReader
-from typing import BinaryIO, cast
+from typing import BinaryIO, Final, cast
 
 from docmill.core import failpoints
 from docmill.core.faults import Faulted
 from docmill.core.jobs import Broke, Claimed, Ending, Finished, StoredResult, Usage
 from docmill.core.keys import result_key
+from docmill.core.pipeline import Artifact
 from docmill.db import results
 from docmill.db.pool import Pool
 from docmill.storage import Store
 from docmill.work.child import Failed, Nursery, Task
 from docmill.work.worker import Note
+
+JSON: Final = "application/json"
 
 
 class ChildRunner:
@@ -40,29 +43,36 @@ class ChildRunner:
             file.close()
         if isinstance(ran, Failed):
             return Broke(ran.code, ran.detail, ran.stack), ran.usage
-        return Finished(await self._keep(job, ran.data, ran.version)), ran.usage
+        data = await self._keep(job, Artifact(ran.data, JSON), "data", ran.version)
+        document = ran.artifact and await self._keep(job, ran.artifact, "document", ran.version)
+        return Finished(data, document), ran.usage
 
-    async def _keep(self, job: Claimed, data: bytes, version: str) -> StoredResult:
-        """Store the result compressed, and see that it is there."""
-        packed = await asyncio.to_thread(gzip.compress, data, 6, mtime=0)
-        key = result_key(job.id, job.claim)
+    async def _keep(self, job: Claimed, made: Artifact, form: str, version: str) -> StoredResult:
+        """Store a result compressed, and see that it is there."""
+        packed = await asyncio.to_thread(gzip.compress, made.content, 6, mtime=0)
+        key = result_key(job.id, job.claim, form)
         await self._store.put(key, packed)
         failpoints.hit("result.stored")
         if await self._store.size(key) != len(packed):
             raise Faulted("IO_ERROR", "the stored result is not what was written")
-        sha256 = hashlib.sha256(data).hexdigest()
-        return StoredResult(key, "application/json", len(data), len(packed), sha256, version)
+        sha256 = hashlib.sha256(made.content).hexdigest()
+        size = len(made.content)
+        return StoredResult(key, made.content_type, size, len(packed), sha256, version)
 
     async def _copy(self, job: Claimed) -> Finished | None:
-        """Take over the result of a job over the same content, where results are shared."""
+        """Take over the results of a job over the same content, where results are shared."""
+        data = await self._copied(job, "data")
+        return data and Finished(data, await self._copied(job, "document"))
+
+    async def _copied(self, job: Claimed, form: str) -> StoredResult | None:
         assert job.duplicate_of is not None
         async with self._pool.connection() as conn:
-            known = await results.of_job(conn, job.duplicate_of)
+            known = await results.of_job(conn, job.duplicate_of, form)
         if known is None or await self._store.size(known.key) is None:
             return None
         packed = b"".join([chunk async for chunk in self._store.chunks(known.key)])
-        data = await asyncio.to_thread(gzip.decompress, packed)
-        return Finished(await self._keep(job, data, known.version))
+        content = await asyncio.to_thread(gzip.decompress, packed)
+        return await self._keep(job, Artifact(content, known.content_type), form, known.version)
 
 
 def _task(job: Claimed) -> Task:

@@ -101,11 +101,14 @@ async def _expire_results(upkeep: Upkeep) -> None:
     while True:
         async with upkeep.pool.connection() as conn:
             batch = await results.expiring(conn, BATCH)
-        for job_id, key in batch:
-            await upkeep.store.delete(key)
+        for job_id in batch:
+            async with upkeep.pool.connection() as conn:
+                keys = await results.keys(conn, job_id)
+            for key in keys:
+                await upkeep.store.delete(key)
             failpoints.hit("expire.deleted")
             async with upkeep.pool.connection() as conn:
-                await results.expire(conn, job_id, key)
+                await results.expire(conn, job_id)
         if len(batch) < BATCH:
             return
 

@@ -40,6 +40,7 @@ class Returned:
     data: bytes
     version: str
     usage: Usage
+    artifact: pipeline.Artifact | None = None
 
 
 @dataclass(frozen=True, slots=True)

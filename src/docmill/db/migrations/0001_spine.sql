@@ -186,9 +186,11 @@ END $$;
 CREATE TRIGGER job_events_append_only BEFORE UPDATE ON job_events
     FOR EACH ROW EXECUTE FUNCTION job_events_are_history();
 
+-- The data a run found, and the document (an XML, say) made of it where there is one.
 CREATE TABLE results (
     job_id       uuid        NOT NULL REFERENCES jobs ON DELETE CASCADE,
     claim        integer     NOT NULL,
+    form         text        NOT NULL CHECK (form IN ('data', 'document')),
     key          text        NOT NULL UNIQUE,
     content_type text        NOT NULL,
     bytes        bigint      NOT NULL CHECK (bytes > 0),
@@ -196,7 +198,7 @@ CREATE TABLE results (
     sha256       text        NOT NULL CHECK (sha256 ~ '^[0-9a-f]{64}$'),
     version      text        NOT NULL,
     created_at   timestamptz NOT NULL DEFAULT now(),
-    PRIMARY KEY (job_id, claim)
+    PRIMARY KEY (job_id, claim, form)
 );
 
 CREATE TABLE idempotency_keys (

@@ -4,7 +4,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from docmill.core.faults import Faulted
-from docmill.core.pipeline import PDF, Output, Source, Tools
+from docmill.core.pipeline import PDF, Artifact, Output, Source, Tools
+from docmill.mappings import DEFAULT, emit, load, names
 from docmill.pipelines.invoice.agreement import agreed
 from docmill.pipelines.invoice.embedded import embedded
 from docmill.pipelines.invoice.layout import sheet_of
@@ -20,6 +21,7 @@ class InvoicePipeline:
     name: str = "invoice"
     version: str = "1"
     accepts: tuple[str, ...] = (PDF,)
+    mappings: tuple[str, ...] = (DEFAULT, *(name for name in names() if name != DEFAULT))
 
     def run(self, source: Source, tools: Tools) -> Output:
         with open_document(source.file, source.content_type) as document:
@@ -34,7 +36,16 @@ class InvoicePipeline:
         data: dict[str, Any] = data_of(agreed(xml, found) if xml else found)
         tools.progress(100, f"{len(data['lines'])} lines found")
         about = {"pipeline": self.name, "version": self.version, "source": "xml" if xml else "page"}
-        return Output({**about, "page_count": len(pages), "warnings": warnings, **data})
+        data = {**about, "page_count": len(pages), "warnings": warnings, **data}
+        return _mapped(data, source.mapping) if source.mapping else Output(data)
+
+
+def _mapped(data: dict[str, Any], name: str) -> Output:
+    """With the document the mapping makes of it; what it doubts joins what is to be reviewed."""
+    made = emit(load(name), data, pretty=True)
+    review = [*data["review"], *(path for path in made.review if path not in data["review"])]
+    artifact = Artifact(made.xml, "application/xml")
+    return Output({**data, "mapping": name, "review": review, "notes": list(made.notes)}, artifact)
 
 
 pipeline: Final = InvoicePipeline()

@@ -5,10 +5,10 @@ import zlib
 from collections.abc import AsyncIterator
 from datetime import datetime
 from pathlib import PurePath
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, Literal
 from urllib.parse import quote
 
-from fastapi import APIRouter, Header
+from fastapi import APIRouter, Header, Query
 from pydantic import BaseModel, Field
 from starlette.background import BackgroundTask
 from starlette.responses import JSONResponse, Response, StreamingResponse
@@ -41,17 +41,26 @@ WORDS: Final = {
     summary="The result of a complete job",
     response_class=Response,
     responses=problems.documented(*LOOKUP, "NOT_READY", "EXPIRED", "IO_ERROR")
-    | {200: {"description": "The result", "content": {"application/json": {}}}},
+    | {
+        200: {
+            "description": "The result",
+            "content": {"application/json": {}, "application/xml": {}},
+        }
+    },
 )
 async def download_result(
     job_id: str,
     here: Here,
     owner: Asker,
     accept_encoding: Annotated[str | None, Header()] = None,
+    form: Annotated[
+        Literal["data", "document"] | None,
+        Query(description="The JSON that was found, or the document made of it; default: that"),
+    ] = None,
 ) -> Response:
     async with reading(here.services.pool) as conn:
         job = await own_job(conn, owner, job_id)
-        result = await results.of_job(conn, job.id)
+        result = await results.of_job(conn, job.id, form)
         _check_there(job, result)
         assert result is not None
     packed = await _opened(here, result)
@@ -72,7 +81,7 @@ async def download_result(
     delivery = Delivery(body)
     after = None
     if here.rules.delete_on_download:
-        after = BackgroundTask(_forget, here, job, result, delivery)
+        after = BackgroundTask(_forget, here, job, delivery)
     return StreamingResponse(
         delivery.chunks(), headers=headers, media_type=result.content_type, background=after
     )
@@ -123,16 +132,18 @@ class Delivery:
         self.whole = True
 
 
-async def _forget(here: Site, job: Job, result: Result, delivery: Delivery) -> None:
+async def _forget(here: Site, job: Job, delivery: Delivery) -> None:
     """Installations may let a result go with its first download, once it was sent to the end.
 
     It runs after the answer: the client may be gone by now, which cancels what still sends.
     """
     if not delivery.whole:
         return
-    await here.services.store.delete(result.key)
     async with connection(here.services.pool) as conn:
-        await results.expire(conn, job.id, result.key)
+        keys = await results.keys(conn, job.id)
+        await results.expire(conn, job.id)
+    for key in keys:
+        await here.services.store.delete(key)
     here.services.changes.ring()
 
 
@@ -170,7 +181,7 @@ async def job_status(job_id: str, here: Here, owner: Asker) -> Response:
     """A cancelled job shows as failed with the code CANCELLED."""
     async with reading(here.services.pool) as conn:
         job = await own_job(conn, owner, job_id)
-        result = await results.of_job(conn, job.id) if job.result_key else None
+        result = await results.of_job(conn, job.id, "data") if job.result_key else None
     facts = _facts(job)
     if result is None:
         return JSONResponse(facts | _error(job))
