@@ -1,0 +1,39 @@
+"""A real gateway on a real socket, and an invoice for it: `async with gateway() as url`."""
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+
+from docmill.cli.gateway import converter
+from docmill.gateway.app import Convert, create
+from docmill.web import server
+from docmill.work.child import Limits, Nursery
+from invoices import paper
+
+INVOICE = paper(
+    [("1", "Kertas A4", "10", "50.000", "500.000"), ("2", "Tinta", "2", "250.000", "500.000")],
+    [("Subtotal", "1.000.000"), ("PPN 11%", "110.000"), ("Total", "1.110.000")],
+)
+CORETAX = "pt_simon_invoice_v1"
+
+
+@asynccontextmanager
+async def gateway(port: int = 0) -> AsyncGenerator[str]:
+    """With the real reader in confined runs."""
+    async with Nursery(Limits(), pipelines=["invoice"]) as nursery:
+        async with served(converter(nursery, 2), port) as url:
+            yield url
+
+
+@asynccontextmanager
+async def served(convert: Convert, port: int = 0) -> AsyncGenerator[str]:
+    bound: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+    serving = asyncio.create_task(
+        server.serve(create(convert), "127.0.0.1", port, ready=bound.set_result)
+    )
+    await asyncio.wait({serving, bound}, return_when=asyncio.FIRST_COMPLETED)
+    try:
+        yield f"http://127.0.0.1:{await bound}"
+    finally:
+        serving.cancel()
+        await asyncio.wait({serving})
