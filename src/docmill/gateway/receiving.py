@@ -22,9 +22,9 @@ SURROUNDINGS: Final = 1 << 20
 MAX_FIELD: Final = 1024
 MAX_PARTS: Final = 16
 SECONDS: Final = 120.0
-# Who answers before the end of a body reads on a little, or a client in the middle of sending gets
+# Who answers before the end of a body reads on for a while, or a client in the middle of sending gets
 # a reset instead of the answer.
-DRAIN_BYTES: Final = 8 << 20
+DRAIN_BYTES: Final = 64 << 20
 DRAIN_SECONDS: Final = 5.0
 TRUE: Final = frozenset({"1", "true", "yes", "on"})
 
@@ -88,7 +88,7 @@ async def received(request: Request) -> AsyncGenerator[Sent]:
 
 
 async def drain(request: Request) -> None:
-    """Take in a little of what is still being sent."""
+    """Take in what is still being sent, for a while."""
     taken = 0
     with suppress(TimeoutError, ClientDisconnect, RuntimeError):
         async with asyncio.timeout(DRAIN_SECONDS):
