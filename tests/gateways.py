@@ -30,9 +30,11 @@ CORETAX = "pt_simon_invoice_v1"
 @asynccontextmanager
 async def gateway(port: int = 0) -> AsyncGenerator[str]:
     """With the real reader in confined runs."""
-    async with Nursery(Limits(), pipelines=["invoice"]) as nursery:
-        async with served(converter(nursery, 2), port) as url:
-            yield url
+    async with (
+        Nursery(Limits(), pipelines=["invoice"]) as nursery,
+        served(converter(nursery, 2), port) as url,
+    ):
+        yield url
 
 
 @asynccontextmanager
@@ -54,9 +56,7 @@ async def add_invoice(pool: Pool, store: Store, data: bytes, mapping: str) -> Jo
     key = f"uploads/{uuid4()}"
     await store.put(key, data)
     sha256 = hashlib.sha256(data).hexdigest()
-    document = NewDocument(
-        DocumentId(uuid4()), sha256, len(data), PDF, "a.pdf", "upload", key, {}
-    )
+    document = NewDocument(DocumentId(uuid4()), sha256, len(data), PDF, "a.pdf", "upload", key, {})
     job = jobs.NewJob(JobId(uuid4()), document.id, ANN, "invoice", mapping, {}, 0, None)
     async with pool.connection() as conn:
         await owners.introduce(conn, ANN)

@@ -47,8 +47,8 @@ async def scripted(says: bytes, *, hangs: bool = False) -> AsyncGenerator[str]:
         await server.wait_closed()
 
 
-async def fault_of(url: str, timeout: timedelta = timedelta(seconds=20)) -> Faulted:
-    async with GatewayClient(url, timeout) as client:
+async def fault_of(url: str, limit: timedelta = timedelta(seconds=20)) -> Faulted:
+    async with GatewayClient(url, limit) as client:
         with pytest.raises(Faulted) as raised:
             await client.convert(io.BytesIO(b"%PDF-1.7"), None)
     assert url in raised.value.detail

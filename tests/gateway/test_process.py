@@ -1,5 +1,6 @@
 """POST /process over a real socket, with the real reader in confined runs."""
 
+import asyncio
 import io
 import json
 from collections.abc import AsyncIterator
@@ -179,6 +180,24 @@ async def test_a_converter_that_raises_is_a_bad_gateway() -> None:
         answer = await post(url, INVOICE)
         assert said(answer) == (502, "UNKNOWN", "read")
         assert "ACME" not in answer.text
+
+
+async def test_a_conversion_nobody_waits_for_is_ended() -> None:
+    began, ended = asyncio.Event(), asyncio.Event()
+
+    async def hang(_document: int, _mapping: str | None) -> Converted:
+        began.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.set()
+        raise AssertionError
+
+    async with served(hang) as url, asyncio.timeout(20):
+        asking = asyncio.create_task(post(url, INVOICE))
+        await began.wait()
+        asking.cancel()
+        await ended.wait()
 
 
 async def test_health_is_told(url: str) -> None:

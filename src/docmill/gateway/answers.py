@@ -35,7 +35,8 @@ async def broke(request: Request, exc: Exception) -> Response:
 
 
 async def gone(request: Request, exc: Exception) -> Response:
-    """Nobody reads this."""
+    """Nobody reads this answer."""
+    log.info("document.given_up", stage=str(getattr(request.state, "stage", RECEIVE)))
     return Response(status_code=CLIENT_GONE)
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
 
+import structlog
 from fastapi import APIRouter, FastAPI
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
@@ -17,6 +18,8 @@ from docmill.core.pipeline import PDF
 from docmill.gateway import answers, receiving
 from docmill.gateway.forms import Form, accepted, choose, kind_of
 from docmill.gateway.receiving import Sent
+
+log = structlog.get_logger()
 
 # An invoice's JSON is small; a large one would hold the whole service up while it is mapped.
 MOST_JSON: Final = 8 << 20
@@ -74,6 +77,7 @@ async def process(request: Request) -> Response:
         else:
             response = await _from_json(request, sent)
     response.headers["x-stage"] = request.state.stage
+    log.info("document.converted", stage=str(request.state.stage), bytes=sent.size, to=str(form))
     return response
 
 
@@ -88,7 +92,8 @@ async def _from_pdf(request: Request, sent: Sent, form: Form) -> Response:
     request.state.stage = Stage.READ
     convert: Convert = request.app.state.convert
     # The data of a run with a mapping tells what the mapping doubts; XML is written here.
-    made = await convert(sent.file.fileno(), sent.mapping if form is Form.JSON else None)
+    mapping = sent.mapping if form is Form.JSON else None
+    made = await _unless_gone(request, convert(sent.file.fileno(), mapping))
     if form is Form.JSON:
         data = await asyncio.to_thread(_indented, made.data) if sent.pretty else made.data
         response = Response(data, media_type=form)
@@ -96,6 +101,26 @@ async def _from_pdf(request: Request, sent: Sent, form: Form) -> Response:
         response = await _mapped(request, made.data, sent)
     response.headers["x-pipeline-version"] = made.version
     return response
+
+
+async def _unless_gone(request: Request, converting: Awaitable[Converted]) -> Converted:
+    """A caller who gave up frees the room: nobody would read what comes out."""
+    work = asyncio.ensure_future(converting)
+    leaving = asyncio.create_task(_disconnected(request))
+    try:
+        await asyncio.wait({work, leaving}, return_when=asyncio.FIRST_COMPLETED)
+        if not work.done():
+            raise ClientDisconnect
+        return work.result()
+    finally:
+        leaving.cancel()
+        work.cancel()
+        await asyncio.gather(work, leaving, return_exceptions=True)
+
+
+async def _disconnected(request: Request) -> None:
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
 
 
 async def _from_json(request: Request, sent: Sent) -> Response:

@@ -22,8 +22,8 @@ SURROUNDINGS: Final = 1 << 20
 MAX_FIELD: Final = 1024
 MAX_PARTS: Final = 16
 SECONDS: Final = 120.0
-# Who answers before the end of a body reads on for a while, or a client in the middle of sending gets
-# a reset instead of the answer.
+# Who answers before the end of a body reads on for a while, or a client in the middle of sending
+# gets a reset instead of the answer.
 DRAIN_BYTES: Final = 64 << 20
 DRAIN_SECONDS: Final = 5.0
 TRUE: Final = frozenset({"1", "true", "yes", "on"})
@@ -89,13 +89,10 @@ async def received(request: Request) -> AsyncGenerator[Sent]:
 
 async def drain(request: Request) -> None:
     """Take in what is still being sent, for a while."""
-    taken = 0
-    with suppress(TimeoutError, ClientDisconnect, RuntimeError):
+    with suppress(TimeoutError, ClientDisconnect, RuntimeError, Faulted):
         async with asyncio.timeout(DRAIN_SECONDS):
-            async for chunk in request.stream():
-                taken += len(chunk)
-                if taken > DRAIN_BYTES:
-                    return
+            async for _ in _limited(request.stream(), DRAIN_BYTES):
+                pass
 
 
 def _nameless() -> tuple[BinaryIO, BinaryIO]:
@@ -108,18 +105,22 @@ def _nameless() -> tuple[BinaryIO, BinaryIO]:
 
 
 async def _read(request: Request, to: BinaryIO) -> _Parts:
-    parser = multipart.PushMultipartParser(_boundary(request.headers), max_segment_count=MAX_PARTS)
     parts = _Parts(to)
+    boundary = _boundary(request.headers)
     try:
         async with asyncio.timeout(SECONDS):
-            with parser:
-                async for chunk in _limited(request.stream()):
-                    await asyncio.to_thread(_take, parts, parser, chunk)
+            await _parse(request, boundary, parts)
     except multipart.MultipartError as exc:
         raise Faulted("BAD_REQUEST", f"multipart: {exc}") from exc
     except TimeoutError as exc:
         raise Faulted("TOO_SLOW", "the body stalled") from exc
     return parts
+
+
+async def _parse(request: Request, boundary: str, parts: _Parts) -> None:
+    with multipart.PushMultipartParser(boundary, max_segment_count=MAX_PARTS) as parser:
+        async for chunk in _limited(request.stream(), MOST_BYTES + SURROUNDINGS):
+            await asyncio.to_thread(_take, parts, parser, chunk)
 
 
 def _take(parts: _Parts, parser: multipart.PushMultipartParser, chunk: bytes) -> None:
@@ -130,12 +131,11 @@ def _take(parts: _Parts, parser: multipart.PushMultipartParser, chunk: bytes) ->
             parts.add(event)
 
 
-async def _limited(stream: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+async def _limited(stream: AsyncIterator[bytes], most: int) -> AsyncIterator[bytes]:
     """A chunked body has no declared length; it ends here at the latest."""
-    left = MOST_BYTES + SURROUNDINGS
     async for chunk in stream:
-        left -= len(chunk)
-        if left < 0:
+        most -= len(chunk)
+        if most < 0:
             raise Faulted("TOO_LARGE", "the body as a whole", maxSize=MOST_BYTES)
         if chunk:
             yield chunk
