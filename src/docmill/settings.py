@@ -108,6 +108,12 @@ class Settings(BaseSettings):
         default_factory=dict[str, RetryRule],
         description='Per pipeline: {"trades": {"attempts": 4, "delays_seconds": [300, 900, 3600]}}',
     )
+    gateway_url: str | None = Field(
+        None,
+        pattern=r"^https?://[^/]+",
+        validation_alias=_named("DOCMILL_GATEWAY_URL", "GATEWAY_URL"),
+        description="Gateway that converts invoices; without one the worker does it itself",
+    )
     child_memory_mb: int = Field(896, ge=256, description="Memory one conversion may use")
     child_stall_seconds: float = Field(10, gt=0, description="Longest silence of a conversion")
     child_seconds: float = Field(1800, gt=0, description="Longest conversion")

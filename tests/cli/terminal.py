@@ -39,7 +39,7 @@ class Terminal:
 
     @property
     def environment(self) -> dict[str, str]:
-        ours = ("DOCMILL_", "DATABASE_URL", "XDG_", "JWT_", "AUTH_")
+        ours = ("DOCMILL_", "DATABASE_URL", "XDG_", "JWT_", "AUTH_", "GATEWAY_")
         kept = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
         mine = {"XDG_CONFIG_HOME": str(self.home), "COLUMNS": "200", "TERM": "dumb"}
         return kept | mine | self.variables

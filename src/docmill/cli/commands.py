@@ -37,6 +37,11 @@ COMMANDS: Final[Mapping[str, Entry]] = {
         "processes:worker",
         "Run a worker alone, against DATABASE_URL. Start as many as you like, on any machine.",
     ),
+    "gateway": Entry(
+        RUN,
+        "gateway:gateway",
+        "Run the gateway alone: POST /process turns invoices into JSON or XML.",
+    ),
     "migrate": Entry(
         RUN,
         "processes:migrate_",

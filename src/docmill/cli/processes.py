@@ -3,7 +3,9 @@
 import asyncio
 import signal
 from collections.abc import Awaitable, Callable
-from contextlib import ExitStack, suppress
+from contextlib import AsyncExitStack, ExitStack, suppress
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -12,6 +14,8 @@ import typer
 
 from docmill.cli import rules
 from docmill.cli.console import say
+from docmill.clients.gateway import GatewayClient
+from docmill.core.breaker import Breaker
 from docmill.db import embedded, folder, migrate
 from docmill.settings import Settings, read
 from docmill.web import app as web_app
@@ -19,6 +23,7 @@ from docmill.web import server as web_server
 from docmill.wiring import CannotStart, Services, log_to_stderr, start
 from docmill.work import identity
 from docmill.work.child import Nursery
+from docmill.work.remote import ByGateway, resting
 from docmill.work.runs import ChildRunner
 from docmill.work.upkeep import keep_up
 from docmill.work.worker import Links, Worker
@@ -125,8 +130,12 @@ async def _work(settings: Settings, services: Services, stop: Stop) -> None:
     me = identity.me()
     work_rules = rules.work_rules(settings, sorted(services.offer.accepts))
     links = Links(services.pool, services.listen_url, services.changes)
-    async with Nursery(rules.limits(settings), pipelines=work_rules.pipelines) as nursery:
-        runner = ChildRunner(services.pool, services.store, nursery)
+    async with AsyncExitStack() as stack:
+        elsewhere = await _elsewhere(settings, stack)
+        work_rules = replace(work_rules, resting=partial(resting, elsewhere))
+        limits = rules.limits(settings)
+        nursery = await stack.enter_async_context(Nursery(limits, pipelines=work_rules.pipelines))
+        runner = ChildRunner(services.pool, services.store, nursery, elsewhere)
         confinement = await nursery.warm()
         if confinement.missing:
             log.warning("child.less_confined", missing=confinement.missing)
@@ -140,6 +149,14 @@ async def _work(settings: Settings, services: Services, stop: Stop) -> None:
         finally:
             upkeep.cancel()
             await asyncio.gather(upkeep, return_exceptions=True)
+
+
+async def _elsewhere(settings: Settings, stack: AsyncExitStack) -> dict[str, ByGateway]:
+    """The pipelines that a service runs for us, with its breaker."""
+    if settings.gateway_url is None:
+        return {}
+    client = await stack.enter_async_context(GatewayClient(settings.gateway_url))
+    return {"invoice": ByGateway(client, Breaker())}
 
 
 async def _web(settings: Settings, services: Services, stop: Stop) -> None:

@@ -144,6 +144,24 @@ TABLE: Final[tuple[Fault, ...]] = (
         "There is no such mapping",
         "Leave the mapping out, or use one this pipeline knows.",
     ),
+    Fault(
+        "NO_MAPPING",
+        400,
+        "XML needs a mapping",
+        "Send the field mapping; `docmill mapping list` knows the names.",
+    ),
+    Fault(
+        "NOT_ACCEPTABLE",
+        406,
+        "This can't be answered in the form you accept",
+        "Send Accept: application/json or application/xml; a JSON file becomes XML only.",
+    ),
+    Fault(
+        "NOT_CONVERTIBLE",
+        415,
+        "Only PDF files and invoices as JSON can be converted",
+        "Send a PDF, or the JSON that was read of an invoice.",
+    ),
     Fault("NO_FILE", 400, "No file was sent", "Send multipart/form-data with a part named file."),
     Fault("EMPTY_FILE", 400, "The file is empty", "Send a file with at least one byte."),
     Fault(

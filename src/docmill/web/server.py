@@ -74,11 +74,12 @@ async def serve(
 
 
 async def _stop(app: FastAPI, server: Server, serving: asyncio.Task[None]) -> None:
-    site: Site = app.state.site
-    site.live.close()
+    site: Site | None = getattr(app.state, "site", None)
+    if site:
+        site.live.close()
     server.stop()
     await asyncio.wait({serving}, timeout=GRACE_SECONDS)
-    for task in list(site.under_way):
+    for task in list(site.under_way) if site else ():
         task.cancel()
     await asyncio.wait({serving}, timeout=GIVE_UP_SECONDS)
     serving.cancel()

@@ -4,30 +4,41 @@ import asyncio
 import gzip
 import hashlib
 import os
+from collections.abc import Awaitable, Callable, Mapping
 from io import BufferedReader
 from typing import BinaryIO, Final, cast
 
 from docmill.core import failpoints
 from docmill.core.faults import Faulted
-from docmill.core.jobs import Broke, Claimed, Ending, Finished, StoredResult, Usage
+from docmill.core.jobs import Broke, Claimed, Ending, Finished, Stopped, StoredResult, Usage
 from docmill.core.keys import result_key
 from docmill.core.pipeline import Artifact
 from docmill.db import results
 from docmill.db.pool import Pool
 from docmill.storage import Store
-from docmill.work.child import Failed, Nursery, Task
+from docmill.work.child import Failed, Nursery, Ran, Task
 from docmill.work.worker import Note
 
 JSON: Final = "application/json"
 
+# A run elsewhere, by a service; None when the service is left alone for now.
+Elsewhere = Callable[[Claimed, BinaryIO, Note], Awaitable[Ran | None]]
+
 
 class ChildRunner:
-    """The runner of real workers."""
+    """The runner of real workers. `elsewhere` are the pipelines that a service runs."""
 
-    def __init__(self, pool: Pool, store: Store, nursery: Nursery) -> None:
+    def __init__(
+        self,
+        pool: Pool,
+        store: Store,
+        nursery: Nursery,
+        elsewhere: Mapping[str, Elsewhere] | None = None,
+    ) -> None:
         self._pool: Pool = pool
         self._store: Store = store
         self._nursery: Nursery = nursery
+        self._elsewhere: Mapping[str, Elsewhere] = elsewhere or {}
 
     async def __call__(self, job: Claimed, note: Note) -> tuple[Ending, Usage | None]:
         failpoints.hit("run.started")
@@ -38,14 +49,20 @@ class ChildRunner:
         file = await self._store.file(job.upload_key)
         try:
             await asyncio.to_thread(_check_bytes, file, job)
-            ran = await self._nursery.run(_task(job), file.fileno(), note)
+            run = self._elsewhere.get(job.pipeline, self._here)
+            ran = await run(job, file, note)
         finally:
             file.close()
+        if ran is None:
+            return Stopped(), None
         if isinstance(ran, Failed):
             return Broke(ran.code, ran.detail, ran.stack), ran.usage
         data = await self._keep(job, Artifact(ran.data, JSON), "data", ran.version)
         document = ran.artifact and await self._keep(job, ran.artifact, "document", ran.version)
         return Finished(data, document), ran.usage
+
+    async def _here(self, job: Claimed, file: BinaryIO, note: Note) -> Ran:
+        return await self._nursery.run(_task(job), file.fileno(), note)
 
     async def _keep(self, job: Claimed, made: Artifact, form: str, version: str) -> StoredResult:
         """Store a result compressed, and see that it is there."""

@@ -3,7 +3,7 @@
 import asyncio
 import random
 import traceback
-from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -35,7 +35,7 @@ SETTLING: Final = 10
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """What an operator can set about workers."""
+    """What an operator can set about workers; `resting` names pipelines not to claim just now."""
 
     pipelines: Sequence[str]
     slots: int = 3
@@ -47,6 +47,11 @@ class Rules:
     keep: timedelta | None = timedelta(days=30)
     retry: Retry = field(default_factory=Retry)
     retries: Mapping[str, Retry] = field(default_factory=dict[str, Retry])
+    resting: Callable[[], Collection[str]] = frozenset[str]
+
+    def claimable(self) -> list[str]:
+        resting = self.resting()
+        return [name for name in self.pipelines if name not in resting]
 
     def retry_of(self, pipeline: str) -> Retry:
         return self.retries.get(pipeline, self.retry)
@@ -132,7 +137,7 @@ class Worker:
             async with self._links.pool.connection() as conn:
                 await queue.promote(conn, 100)
                 claimed = await queue.claim(
-                    conn, self._id, pipelines=self._rules.pipelines, slots=free,
+                    conn, self._id, pipelines=self._rules.claimable(), slots=free,
                     lease=self._rules.lease,
                 )  # fmt: skip
                 due = None if claimed else await queue.next_due(conn)

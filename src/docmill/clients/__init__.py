@@ -1,0 +1,1 @@
+"""Other people's services, spoken to over the network; their failures become our faults."""

@@ -1,0 +1,66 @@
+"""A real gateway on a real socket, and an invoice for it: `async with gateway() as url`."""
+
+import asyncio
+import hashlib
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from datetime import timedelta
+from uuid import uuid4
+
+from docmill.cli.gateway import converter
+from docmill.core.documents import NewDocument
+from docmill.core.jobs import DocumentId, JobId
+from docmill.core.pipeline import PDF
+from docmill.db import documents, jobs, owners
+from docmill.db.pool import Pool
+from docmill.gateway.app import Convert, create
+from docmill.storage import Store
+from docmill.web import server
+from docmill.work.child import Limits, Nursery
+from invoices import paper
+from road import ANN
+
+INVOICE = paper(
+    [("1", "Kertas A4", "10", "50.000", "500.000"), ("2", "Tinta", "2", "250.000", "500.000")],
+    [("Subtotal", "1.000.000"), ("PPN 11%", "110.000"), ("Total", "1.110.000")],
+)
+CORETAX = "pt_simon_invoice_v1"
+
+
+@asynccontextmanager
+async def gateway(port: int = 0) -> AsyncGenerator[str]:
+    """With the real reader in confined runs."""
+    async with (
+        Nursery(Limits(), pipelines=["invoice"]) as nursery,
+        served(converter(nursery, 2), port) as url,
+    ):
+        yield url
+
+
+@asynccontextmanager
+async def served(convert: Convert, port: int = 0) -> AsyncGenerator[str]:
+    bound: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+    serving = asyncio.create_task(
+        server.serve(create(convert), "127.0.0.1", port, ready=bound.set_result)
+    )
+    await asyncio.wait({serving, bound}, return_when=asyncio.FIRST_COMPLETED)
+    try:
+        yield f"http://127.0.0.1:{await bound}"
+    finally:
+        serving.cancel()
+        await asyncio.wait({serving})
+
+
+async def add_invoice(pool: Pool, store: Store, data: bytes, mapping: str) -> JobId:
+    """A queued invoice job over a stored file."""
+    key = f"uploads/{uuid4()}"
+    await store.put(key, data)
+    sha256 = hashlib.sha256(data).hexdigest()
+    document = NewDocument(DocumentId(uuid4()), sha256, len(data), PDF, "a.pdf", "upload", key, {})
+    job = jobs.NewJob(JobId(uuid4()), document.id, ANN, "invoice", mapping, {}, 0, None)
+    async with pool.connection() as conn:
+        await owners.introduce(conn, ANN)
+        await documents.add(conn, ANN, document, keep=timedelta(days=7))
+        await jobs.add(conn, job)
+        await jobs.enqueue(conn, job)
+    return job.id
