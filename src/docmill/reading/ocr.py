@@ -4,8 +4,9 @@ That is English and German; Indonesian, French and Spanish are used where their 
 """
 
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.util import find_spec
 from math import hypot
@@ -16,8 +17,9 @@ from typing import Any, Final
 import numpy as np
 
 from docmill.reading.cleaning import clean
+from docmill.reading.noise import HOPELESS, NOISY, cleaned, specks
 from docmill.reading.order import upright
-from docmill.reading.pages import Box, Word
+from docmill.reading.pages import Box, Word, around
 from docmill.reading.pictures import DPI, Pixels
 
 try:
@@ -26,11 +28,13 @@ except ImportError:
     tesserocr = None
 
 LANGUAGES: Final = ("eng", "ind", "deu", "fra", "spa")
-SURE: Final = 75.0  # a page below is read again in other ways
+SURE: Final = 0.7  # a page below may be upside down
 LEAST: Final = 30.0  # a word below is noise
 LEAST_MARK: Final = 80.0  # so is a dash or a bar below: mostly a rule or a fold
 # A run that is silent for ten seconds is killed, and reading a page is silent.
 PAGE_SECONDS: Final = 8.0
+ASCENT: Final = 0.2  # of a row's height: what fonts keep free above their letters
+SPLIT: Final = 0.35  # of the height: a number in two words is one up to this gap
 LEVEL: Final = 0.002  # a slope below needs no levelling
 
 
@@ -57,6 +61,7 @@ class _Found:
     sure: float
     slope: float
     run: float
+    angle: int = 0
 
 
 @cache
@@ -87,38 +92,30 @@ def _engine() -> Any:
 
 
 def read(pixels: Pixels, size: tuple[float, float]) -> Reading:
-    """The words of a page's picture; a page that reads badly is tried cleaned, and turned."""
+    """The words of a page's picture: noise is cleaned first, a page that lies turned is turned."""
     assert tesserocr
     until = time.monotonic() + PAGE_SECONDS
-    plain, sparse = tesserocr.PSM.AUTO, tesserocr.PSM.SPARSE_TEXT
-    best = _attempt(pixels, size, mode=plain, until=until)
-    tries: tuple[tuple[Callable[[Pixels], Pixels], int, int], ...] = (
-        (smoothed, sparse, 0),
-        (_as_is, plain, 90),
-        (_as_is, plain, 270),
-        (_as_is, plain, 180),
-    )
-    for prepare, mode, turn in tries:
-        if best.confidence * 100 >= SURE or time.monotonic() > until - PAGE_SECONDS / 2:
-            break
-        again = _attempt(prepare(pixels), size, mode=mode, turn=turn, until=until)
-        best = max(best, again, key=lambda reading: reading.worth)
+    if specks(pixels) > NOISY:
+        pixels = cleaned(pixels)
+        if specks(pixels) > HOPELESS:
+            return Reading((), 0.0, whole=False)
+        return _attempt(pixels, size, mode=tesserocr.PSM.SPARSE_TEXT, until=until)
+    best = _attempt(pixels, size, mode=tesserocr.PSM.AUTO, until=until)
+    turn = _turn_of(best.words)
+    if not turn and best.confidence < SURE:
+        turn = 180
+    if turn and time.monotonic() < until - PAGE_SECONDS / 2:
+        again = _attempt(pixels, size, mode=tesserocr.PSM.AUTO, until=until, turn=turn)
+        best = max(again, best, key=lambda reading: reading.worth)
     return best
 
 
-def _as_is(pixels: Pixels) -> Pixels:
-    return pixels
-
-
-def smoothed(pixels: Pixels) -> Pixels:
-    """Without specks: the median of three across, then down."""
-    across = _middle(pixels[:, :-2], pixels[:, 1:-1], pixels[:, 2:])
-    return _middle(*(np.pad(across, 1, mode="edge")[at : at + len(pixels)] for at in range(3)))
-
-
-def _middle(first: Pixels, second: Pixels, third: Pixels) -> Pixels:
-    low, high = np.minimum(first, second), np.maximum(first, second)
-    return np.maximum(low, np.minimum(high, third))
+def _turn_of(words: Sequence[Word]) -> int:
+    """The angle of most words: of a page that lies on its side, Tesseract says so by itself."""
+    letters: Counter[int] = Counter()
+    for word in words:
+        letters[word.angle] += len(word.text)
+    return letters.most_common(1)[0][0] if letters else 0
 
 
 def _attempt(
@@ -139,7 +136,8 @@ def _attempt(
     sure = sum(word.sure * len(word.text) for word in found) / letters
     frame = size[::-1] if turn % 180 else size
     scale = frame[0] / width, frame[1] / height
-    words = [_placed(word, scale, frame, turn) for word in _levelled(found, width)]
+    level = _levelled([*_joined(found)], width)
+    words = [_placed(word, scale, frame, turn) for word in level]
     return Reading(tuple(words), round(sure / 100, 3), whole)
 
 
@@ -152,18 +150,13 @@ def _found(engine: Any) -> Iterator[_Found]:
     assert tesserocr
     level = tesserocr.RIL
     words = engine.GetIterator()
-    if words is None:
-        return
-    for word in tesserocr.iterate_level(words, level.WORD):
-        text = "".join(clean(word.GetUTF8Text(level.WORD) or "").split()) if _is_word(word) else ""
+    for word in tesserocr.iterate_level(words, level.WORD) if words else ():
+        if word.Empty(level.WORD):
+            continue
+        text = "".join(clean(word.GetUTF8Text(level.WORD) or "").split())
         line = word.Baseline(level.TEXTLINE)
         if text and line:
             yield _seen(word, text, line)
-
-
-def _is_word(word: Any) -> bool:
-    assert tesserocr
-    return not word.Empty(tesserocr.RIL.WORD)
 
 
 def _seen(word: Any, text: str, line: Any) -> _Found:
@@ -172,15 +165,41 @@ def _seen(word: Any, text: str, line: Any) -> _Found:
     level = tesserocr.RIL.WORD
     left, top, right, bottom = word.BoundingBox(level)
     (x0, y0), (x1, y1) = line
-    slope = (y1 - y0) / (x1 - x0) if x1 - x0 > abs(y1 - y0) else 0.0
+    sure, angle = word.Confidence(level), 90 * word.Orientation()[0]
+    if angle or x1 - x0 <= abs(y1 - y0):
+        return _Found(text, Box(left, top, right, bottom), sure, 0.0, 0.0, angle)
+    slope = (y1 - y0) / (x1 - x0)
     base = y0 + slope * ((left + right) / 2 - x0)
     row = word.RowAttributes()
     low = base - row["descenders"]
-    high = low - row["row_height"]
+    high = low - row["row_height"] * (1 + ASCENT)
     if not high < (top + bottom) / 2 < low:
         high, low = top, bottom
-    box = Box(left, high, right, low)
-    return _Found(text, box, word.Confidence(level), slope, hypot(x1 - x0, y1 - y0))
+    return _Found(text, Box(left, high, right, low), sure, slope, hypot(x1 - x0, y1 - y0))
+
+
+def _joined(words: Iterable[_Found]) -> Iterator[_Found]:
+    """Numbers that were cut before their comma or point, in one piece again."""
+    last: _Found | None = None
+    for word in words:
+        if last and _goes_on(last, word):
+            box = around([last.box, word.box])
+            last = replace(last, text=last.text + word.text, box=box)
+            continue
+        if last:
+            yield last
+        last = word
+    if last:
+        yield last
+
+
+def _goes_on(last: _Found, word: _Found) -> bool:
+    gap = word.box.x0 - last.box.x1
+    level = abs(word.box.middle - last.box.middle) < SPLIT * word.box.height
+    near = level and abs(gap) < SPLIT * word.box.height
+    cut_after = last.text[-1].isdigit() and word.text[0] in ",." and word.text[1:2].isdigit()
+    cut_before = last.text[-1] in ",." and last.text[-2:-1].isdigit() and word.text[0].isdigit()
+    return near and (cut_after or cut_before)
 
 
 def _levelled(words: list[_Found], width: float) -> list[_Found]:
@@ -194,7 +213,7 @@ def _levelled(words: list[_Found], width: float) -> list[_Found]:
 
 def _lifted(word: _Found, by: float) -> _Found:
     box = Box(word.box.x0, word.box.y0 - by, word.box.x1, word.box.y1 - by)
-    return _Found(word.text, box, word.sure, word.slope, word.run)
+    return replace(word, box=box)
 
 
 def _placed(
@@ -204,4 +223,5 @@ def _placed(
     across, down = scale
     box = word.box
     sides = (box.x0 * across, box.y0 * down, box.x1 * across, box.y1 * down)
-    return Word(word.text, Box(*upright(sides, (360 - turn) % 360, frame)), turn)
+    shown = Box(*upright(sides, (360 - turn) % 360, frame))
+    return Word(word.text, shown, (turn + word.angle) % 360)

@@ -100,9 +100,7 @@ def _pages(pdf: pdfium.Pdf, warnings: list[str]) -> Iterator[Page]:
         raise Faulted("BAD_PDF", f"none of its {pdf.page_count} pages loads")
 
 
-def _page(
-    pdf: pdfium.Pdf, index: int, room: int, warnings: list[str]
-) -> tuple[Page | None, int]:
+def _page(pdf: pdfium.Pdf, index: int, room: int, warnings: list[str]) -> tuple[Page | None, int]:
     """One page and how many characters it took, or no page."""
     with pdfium.loaded(pdf, index) as handle:
         if not handle:
@@ -117,7 +115,9 @@ def _page(
             words = words_of(pdfium.characters(text, count, shape), shape.size)
         number, rounded = index + 1, (round(width, 2), round(height, 2))
         if _is_picture(words, handle, shape):
-            return _scanned(Page(number, *rounded, lines_of(words, shape.size)), handle, warnings), count
+            return _scanned(
+                Page(number, *rounded, lines_of(words, shape.size)), handle, warnings
+            ), count
     return Page(number, *rounded, lines_of(words, shape.size)), count
 
 
