@@ -7,26 +7,33 @@ import numpy as np
 from docmill.reading.pictures import Pixels
 
 NOISY: Final = 0.15  # specks of a page that is cleaned before it is read
-CLEAN: Final = 0.06
-HOPELESS: Final = 0.1  # Tesseract takes minutes to look for lines among so many
+CROWDED: Final = 12_000  # strokes: small print has 5,000, and Tesseract takes minutes at 30,000
 ROUNDS: Final = 4
 
 
-def specks(pixels: Pixels) -> float:
-    """How much of the ink stands alone, from 0: what a median changes, as a share of all ink."""
-    ink = (pixels <= _threshold(pixels)).view(np.uint8)
-    total = np.count_nonzero(ink)
-    return np.count_nonzero(ink != smoothed(ink)) / total if total else 0.0
+def is_noisy(pixels: Pixels) -> bool:
+    """Whether much of the ink stands alone: a median changes it."""
+    ink = pixels <= _threshold(pixels)
+    alone = ink != smoothed(ink.view(np.uint8)).view(np.bool_)
+    return np.count_nonzero(alone) > NOISY * np.count_nonzero(ink) or is_crowded(pixels)
+
+
+def is_crowded(pixels: Pixels) -> bool:
+    """More strokes in a million pixels than any text has."""
+    ink = pixels <= _threshold(pixels)
+    strokes = np.count_nonzero(ink[:, 1:] & ~ink[:, :-1])
+    return strokes > CROWDED * ink.size / 1_000_000
 
 
 def cleaned(pixels: Pixels) -> Pixels:
     """In black and white, smoothed as often as it takes."""
+    black = pixels
     for _ in range(ROUNDS):
         pixels = _blurred(smoothed(pixels))
         black = np.where(pixels <= _threshold(pixels), 0, 255).astype(np.uint8)
-        if specks(black) <= CLEAN:
-            return black
-    return smoothed(black)
+        if not is_crowded(black):
+            break
+    return black
 
 
 def smoothed(pixels: Pixels) -> Pixels:

@@ -17,7 +17,7 @@ from typing import Any, Final
 import numpy as np
 
 from docmill.reading.cleaning import clean
-from docmill.reading.noise import HOPELESS, NOISY, cleaned, specks
+from docmill.reading.noise import cleaned, is_crowded, is_noisy
 from docmill.reading.order import upright
 from docmill.reading.pages import Box, Word, around
 from docmill.reading.pictures import DPI, Pixels
@@ -95,18 +95,21 @@ def read(pixels: Pixels, size: tuple[float, float]) -> Reading:
     """The words of a page's picture: noise is cleaned first, a page that lies turned is turned."""
     assert tesserocr
     until = time.monotonic() + PAGE_SECONDS
-    if specks(pixels) > NOISY:
+    if is_noisy(pixels):
         pixels = cleaned(pixels)
-        if specks(pixels) > HOPELESS:
+        if is_crowded(pixels):
             return Reading((), 0.0, whole=False)
         return _attempt(pixels, size, mode=tesserocr.PSM.SPARSE_TEXT, until=until)
     best = _attempt(pixels, size, mode=tesserocr.PSM.AUTO, until=until)
     turn = _turn_of(best.words)
-    if not turn and best.confidence < SURE:
-        turn = 180
-    if turn and time.monotonic() < until - PAGE_SECONDS / 2:
-        again = _attempt(pixels, size, mode=tesserocr.PSM.AUTO, until=until, turn=turn)
+    turns = (turn, 360 - turn) if turn else (180, 90, 270)
+    for angle in turns if turn or best.confidence < SURE else ():
+        if time.monotonic() > until - PAGE_SECONDS / 2:
+            break
+        again = _attempt(pixels, size, mode=tesserocr.PSM.AUTO, until=until, turn=angle)
         best = max(again, best, key=lambda reading: reading.worth)
+        if again.confidence >= SURE:
+            return again
     return best
 
 
@@ -165,8 +168,9 @@ def _seen(word: Any, text: str, line: Any) -> _Found:
     level = tesserocr.RIL.WORD
     left, top, right, bottom = word.BoundingBox(level)
     (x0, y0), (x1, y1) = line
-    sure, angle = word.Confidence(level), 90 * word.Orientation()[0]
-    if angle or x1 - x0 <= abs(y1 - y0):
+    sure = word.Confidence(level)
+    if x1 - x0 <= abs(y1 - y0):
+        angle = 90 if y1 > y0 else 270
         return _Found(text, Box(left, top, right, bottom), sure, 0.0, 0.0, angle)
     slope = (y1 - y0) / (x1 - x0)
     base = y0 + slope * ((left + right) / 2 - x0)
