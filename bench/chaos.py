@@ -15,6 +15,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
@@ -45,6 +46,7 @@ from docmill.work.upkeep import Upkeep, keep_up
 from docmill.work.worker import Links, Note, Rules, Worker
 
 OWNERS: Final = 40
+FEEDERS: Final = 6
 LEASE: Final = 1.5
 
 
@@ -130,21 +132,27 @@ def enqueuer(url: str, plan: Plan, acknowledgements: Path) -> None:
 
 
 async def _enqueue(url: str, plan: Plan, acknowledgements: Path) -> None:
-    """Adds jobs as a web process does; an id is written down only after its COMMIT was heard."""
-    async with open_pool(url, size=2) as pool:
+    """Adds jobs as web processes do; an id is written down only after its COMMIT was heard."""
+    left = iter(range(plan.jobs))
+    async with open_pool(url, size=FEEDERS) as pool:
         bell = Bell(pool, WORK)
-        with acknowledgements.open("a") as told:
-            done = 0
-            while done < plan.jobs:
-                try:
-                    told.write(f"{await _add(pool)}\n")
-                except OUTAGES:
-                    await asyncio.sleep(0.1)
-                    continue
+
+        async def feed() -> None:
+            for _ in left:
+                told.write(f"{await _added(pool)}\n")
                 told.flush()
                 bell.ring()
-                done += 1
+
+        with acknowledgements.open("a") as told:
+            await asyncio.gather(*(feed() for _ in range(FEEDERS)))
         await bell.close()
+
+
+async def _added(pool: Pool) -> UUID:
+    while True:
+        with suppress(*OUTAGES, psycopg.errors.DeadlockDetected):
+            return await _add(pool)
+        await asyncio.sleep(0.1)
 
 
 async def _add(pool: Pool) -> UUID:

@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from typing import Any, Final
 
+from docmill import mappings
 from docmill.core.faults import Faulted
 from docmill.core.pipeline import PDF, Artifact, Output, Source, Tools
-from docmill.mappings import DEFAULT, emit, load, names
 from docmill.pipelines.invoice.agreement import agreed
 from docmill.pipelines.invoice.embedded import embedded
 from docmill.pipelines.invoice.layout import sheet_of
@@ -13,6 +13,8 @@ from docmill.pipelines.invoice.reader import read
 from docmill.pipelines.invoice.result import data_of
 from docmill.reading.documents import open_document
 from docmill.reading.pages import Document, Page
+
+OTHERS: Final = tuple(name for name in mappings.names() if name != mappings.DEFAULT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +24,7 @@ class InvoicePipeline:
     name: str = "invoice"
     version: str = "1"
     accepts: tuple[str, ...] = (PDF,)
-    mappings: tuple[str, ...] = (DEFAULT, *(name for name in names() if name != DEFAULT))
+    mappings: tuple[str, ...] = (mappings.DEFAULT, *OTHERS)
 
     def run(self, source: Source, tools: Tools) -> Output:
         with open_document(source.file, source.content_type) as document:
@@ -53,7 +55,7 @@ def _walked(document: Document, tools: Tools) -> list[Page]:
 
 def _mapped(data: dict[str, Any], name: str) -> Output:
     """With the document the mapping makes of it; what it doubts joins what is to be reviewed."""
-    made = emit(load(name), data, pretty=True)
+    made = mappings.emit(mappings.load(name), data, pretty=True)
     review = [*data["review"], *(path for path in made.review if path not in data["review"])]
     artifact = Artifact(made.xml, "application/xml")
     return Output({**data, "mapping": name, "review": review, "notes": list(made.notes)}, artifact)
