@@ -38,7 +38,9 @@ class InvoicePipeline:
         data: dict[str, Any] = data_of(agreed(xml, found) if xml else found)
         tools.progress(100, f"{len(data['lines'])} lines found")
         about = {"pipeline": self.name, "version": self.version, "source": "xml" if xml else "page"}
-        data = {**about, "page_count": len(pages), "warnings": warnings, **data}
+        scanned = [page.number for page in pages if page.scanned]
+        read_from = {"page_count": len(pages), "scanned_pages": scanned, "warnings": warnings}
+        data = {**about, **read_from, **data}
         return _mapped(data, source.mapping) if source.mapping else Output(data)
 
 
