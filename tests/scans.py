@@ -2,6 +2,7 @@
 
 import zlib
 from collections.abc import Callable
+from math import radians, tan
 from typing import Any
 
 import numpy as np
@@ -37,9 +38,9 @@ def noisy(pixels: Gray) -> Gray:
 
 def askew(pixels: Gray) -> Gray:
     """Turned by one degree, by shifting columns."""
-    columns = np.arange(pixels.shape[1])
-    shifts = ((columns - columns[-1] / 2) * np.tan(np.radians(1))).round().astype(int)
-    return np.stack([np.roll(pixels[:, at], by) for at, by in zip(columns, shifts, strict=True)], 1)
+    width, slope = pixels.shape[1], tan(radians(1))
+    shifts = [round((at - width / 2) * slope) for at in range(width)]
+    return np.stack([np.roll(pixels[:, at], by) for at, by in enumerate(shifts)], 1)
 
 
 def scanned(data: bytes, change: Callable[[Gray], Gray] = as_is) -> bytes:

@@ -8,9 +8,9 @@ from random import Random
 
 import numpy as np
 import pytest
-
 from bench.layouts import draw
 from bench.styles import style
+
 from docmill.core.pipeline import PDF
 from docmill.reading import ocr
 from docmill.reading.documents import open_document
@@ -71,7 +71,10 @@ def test_a_page_scanned_the_wrong_way_round_is_read_in_its_order(
 
 
 def test_a_page_with_text_is_never_read_by_ocr(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ocr, "read", lambda *_: pytest.fail("OCR of a page with text"))
+    def refused(*_: object) -> ocr.Reading:
+        pytest.fail("OCR of a page with text")
+
+    monkeypatch.setattr(ocr, "read", refused)
     _, (page,) = read(ORIGINAL)
 
     assert not page.scanned

@@ -15,14 +15,15 @@ def is_noisy(pixels: Pixels) -> bool:
     """Whether much of the ink stands alone: a median changes it."""
     ink = pixels <= _threshold(pixels)
     alone = ink != smoothed(ink.view(np.uint8)).view(np.bool_)
-    return np.count_nonzero(alone) > NOISY * np.count_nonzero(ink) or is_crowded(pixels)
+    share = np.count_nonzero(alone) / max(np.count_nonzero(ink), 1)
+    return bool(share > NOISY) or is_crowded(pixels)
 
 
 def is_crowded(pixels: Pixels) -> bool:
     """More strokes in a million pixels than any text has."""
     ink = pixels <= _threshold(pixels)
     strokes = np.count_nonzero(ink[:, 1:] & ~ink[:, :-1])
-    return strokes > CROWDED * ink.size / 1_000_000
+    return bool(strokes > CROWDED * ink.size / 1_000_000)
 
 
 def cleaned(pixels: Pixels) -> Pixels:

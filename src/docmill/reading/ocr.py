@@ -3,6 +3,7 @@
 That is English and German; Indonesian, French and Spanish are used where their data lies beside it.
 """
 
+import re
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -34,8 +35,12 @@ LEAST_MARK: Final = 80.0  # so is a dash or a bar below: mostly a rule or a fold
 # A run that is silent for ten seconds is killed, and reading a page is silent.
 PAGE_SECONDS: Final = 8.0
 ASCENT: Final = 0.2  # of a row's height: what fonts keep free above their letters
-SPLIT: Final = 0.35  # of the height: a number in two words is one up to this gap
+SPLIT: Final = 0.65  # of the height: a number in two words is one up to this gap
 LEVEL: Final = 0.002  # a slope below needs no levelling
+
+_MARK_FIRST: Final = re.compile(r"[.,]\d{2,3}(?!\d)")
+_MARK_LAST: Final = re.compile(r"\d[.,]$")
+_GROUP: Final = re.compile(r"\d{3}(?![\d/-])|\d\d$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +142,7 @@ def _attempt(
     engine.Clear()
     letters = sum(len(word.text) for word in found) or 1
     sure = sum(word.sure * len(word.text) for word in found) / letters
-    frame = size[::-1] if turn % 180 else size
+    frame = (size[1], size[0]) if turn % 180 else size
     scale = frame[0] / width, frame[1] / height
     level = _levelled([*_joined(found)], width)
     words = [_placed(word, scale, frame, turn) for word in level]
@@ -150,10 +155,10 @@ def _believed(word: _Found) -> bool:
 
 
 def _found(engine: Any) -> Iterator[_Found]:
-    assert tesserocr
-    level = tesserocr.RIL
+    library: Any = tesserocr
+    level = library.RIL
     words = engine.GetIterator()
-    for word in tesserocr.iterate_level(words, level.WORD) if words else ():
+    for word in library.iterate_level(words, level.WORD) if words else ():
         if word.Empty(level.WORD):
             continue
         text = "".join(clean(word.GetUTF8Text(level.WORD) or "").split())
@@ -201,9 +206,9 @@ def _goes_on(last: _Found, word: _Found) -> bool:
     gap = word.box.x0 - last.box.x1
     level = abs(word.box.middle - last.box.middle) < SPLIT * word.box.height
     near = level and abs(gap) < SPLIT * word.box.height
-    cut_after = last.text[-1].isdigit() and word.text[0] in ",." and word.text[1:2].isdigit()
-    cut_before = last.text[-1] in ",." and last.text[-2:-1].isdigit() and word.text[0].isdigit()
-    return near and (cut_after or cut_before)
+    cut_before_mark = last.text[-1].isdigit() and _MARK_FIRST.match(word.text)
+    cut_after_mark = _MARK_LAST.search(last.text) and _GROUP.match(word.text)
+    return near and bool(cut_before_mark or cut_after_mark)
 
 
 def _levelled(words: list[_Found], width: float) -> list[_Found]:
