@@ -144,7 +144,7 @@ def _attempt(
     sure = sum(word.sure * len(word.text) for word in found) / letters
     frame = (size[1], size[0]) if turn % 180 else size
     scale = frame[0] / width, frame[1] / height
-    level = _levelled([*_joined(found)], width)
+    level = _levelled(_joined(found), width)
     words = [_placed(word, scale, frame, turn) for word in level]
     return Reading(tuple(words), round(sure / 100, 3), whole)
 
@@ -187,24 +187,27 @@ def _seen(word: Any, text: str, line: Any) -> _Found:
     return _Found(text, Box(left, high, right, low), sure, slope, hypot(x1 - x0, y1 - y0))
 
 
-def _joined(words: Iterable[_Found]) -> Iterator[_Found]:
-    """Numbers that were cut before their comma or point, in one piece again."""
-    last: _Found | None = None
-    for word in words:
-        if last and _goes_on(last, word):
-            box = around([last.box, word.box])
-            last = replace(last, text=last.text + word.text, box=box)
+def _joined(words: Iterable[_Found]) -> list[_Found]:
+    """Numbers that were cut at a comma or point in one piece again, even cut into two columns."""
+    whole: list[_Found] = []
+    numbers: list[_Found] = []
+    for word in sorted(words, key=lambda word: word.box.x0):
+        if not any(char.isdigit() for char in word.text):
+            whole.append(word)
             continue
-        if last:
-            yield last
-        last = word
-    if last:
-        yield last
+        at = next((at for at, last in enumerate(numbers) if _goes_on(last, word)), None)
+        if at is None:
+            numbers.append(word)
+        else:
+            last = numbers[at]
+            box = around([last.box, word.box])
+            numbers[at] = replace(last, text=last.text + word.text, box=box)
+    return whole + numbers
 
 
 def _goes_on(last: _Found, word: _Found) -> bool:
     gap = word.box.x0 - last.box.x1
-    level = abs(word.box.middle - last.box.middle) < SPLIT * word.box.height
+    level = abs(word.box.middle - last.box.middle) < word.box.height / 2
     near = level and abs(gap) < SPLIT * word.box.height
     cut_before_mark = last.text[-1].isdigit() and _MARK_FIRST.match(word.text)
     cut_after_mark = _MARK_LAST.search(last.text) and _GROUP.match(word.text)
