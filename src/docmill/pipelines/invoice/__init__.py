@@ -1,11 +1,12 @@
 """The pipeline `invoice`: any supplier's PDF to one canonical invoice, every value traceable."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
 from docmill.core.faults import Faulted
 from docmill.core.pipeline import PDF, Artifact, Output, Source, Tools
-from docmill.mappings import DEFAULT, emit, load, names
+from docmill.mappings import DEFAULT, emit, load, names, profile_of
 from docmill.pipelines.invoice.agreement import agreed
 from docmill.pipelines.invoice.embedded import embedded
 from docmill.pipelines.invoice.layout import sheet_of
@@ -37,12 +38,17 @@ class InvoicePipeline:
         tools.progress(100, f"{len(data['lines'])} lines found")
         about = {"pipeline": self.name, "version": self.version, "source": "xml" if xml else "page"}
         data = {**about, "page_count": len(pages), "warnings": warnings, **data}
-        return _mapped(data, source.mapping) if source.mapping else Output(data)
+        return _mapped(data, source.mapping, source.options) if source.mapping else Output(data)
 
 
-def _mapped(data: dict[str, Any], name: str) -> Output:
-    """With the document the mapping makes of it; what it doubts joins what is to be reviewed."""
-    made = emit(load(name), data, pretty=True)
+def _mapped(data: dict[str, Any], name: str, options: Mapping[str, Any]) -> Output:
+    """With the document the mapping makes of it; what it doubts joins what is to be reviewed.
+
+    The owner's profile stays with the data, so that whoever writes it again writes the same.
+    """
+    told = options.get("profile") or {}
+    made = emit(load(name), data, profile_of(told), pretty=True)
+    data = {**data, "profile": told} if told else data
     review = [*data["review"], *(path for path in made.review if path not in data["review"])]
     artifact = Artifact(made.xml, "application/xml")
     return Output({**data, "mapping": name, "review": review, "notes": list(made.notes)}, artifact)
