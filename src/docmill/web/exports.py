@@ -76,7 +76,7 @@ def _own(owner: Owner, row: Readable | None, job_id: JobId) -> Readable:
     if row.owner != owner.key:
         raise Faulted("FORBIDDEN", jobId=str(job_id))
     if row.status != Status.COMPLETE:
-        raise Faulted("NOT_READY", jobId=str(job_id), status=row.status)
+        raise Faulted("NOT_READY", jobId=str(job_id), jobStatus=row.status)
     return row
 
 

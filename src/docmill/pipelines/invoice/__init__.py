@@ -46,7 +46,7 @@ def _mapped(data: dict[str, Any], name: str, options: Mapping[str, Any]) -> Outp
 
     The owner's profile stays with the data, so that whoever writes it again writes the same.
     """
-    told = options.get("profile") or {}
+    told: dict[str, Any] = options.get("profile") or {}
     made = emit(load(name), data, profile_of(told), pretty=True)
     data = {**data, "profile": told} if told else data
     review = [*data["review"], *(path for path in made.review if path not in data["review"])]
