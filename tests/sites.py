@@ -33,6 +33,44 @@ INVOICES = Offer(
     {"extract": (PDF,), "invoice": (PDF,)}, {"invoice": ("pt_simon_invoice_v1", "ubl_invoice_v1")}
 )
 
+# Every job shows at least these.
+SHOWN_COLUMNS = frozenset(
+    {
+        "id",
+        "owner_session_id",
+        "user_id",
+        "original_filename",
+        "content_type",
+        "bytes",
+        "sha256",
+        "pipeline",
+        "mapping",
+        "status",
+        "priority",
+        "progress",
+        "stage",
+        "upload_location",
+        "result_location",
+        "error_code",
+        "error_message",
+        "created_at",
+        "updated_at",
+        "queued_at",
+        "started_at",
+        "completed_at",
+        "failed_at",
+        "leased_by",
+        "lease_expires_at",
+        "attempt_count",
+        "expires_at",
+        "download_count",
+        "first_downloaded_at",
+        "duplicate_of",
+        "source",
+        "estimated_seconds_left",
+    }
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Site:

@@ -9,7 +9,7 @@ import psycopg
 import pytest
 
 from db.crowd import BIG, JOBS, Args, fill, plan_of
-from docmill.db import jobs, lists, queue
+from docmill.db import jobs, leases, lists, queue
 
 ALL: Final = ["extract", "invoice", "trades", "study"]
 SOON: Final = datetime.now(UTC) - timedelta(hours=1)
@@ -55,7 +55,7 @@ HOT: Final[list[tuple[str, str, Args, int]]] = [
     ("claim 3 of four pipelines", queue.CLAIM, a_claim(ALL, 3), 250),
     ("promote 10", queue.PROMOTE, (10,), 600),
     ("next due", queue.NEXT_DUE, (), 10),
-    ("stale", queue.STALE, STALE_ARGS, 600),
+    ("stale", leases.STALE, STALE_ARGS, 600),
     ("recent", lists.RECENT, recent(BIG), 400),
     ("recent, far back", lists.RECENT, recent(BIG, at=SOON), 400),
     ("recent of one status", lists.RECENT, recent(BIG, ["failed"]), 1000),

@@ -6,7 +6,7 @@ import psycopg
 import pytest
 
 from docmill.core.jobs import Broke, LeaseLost, Retry, Status, Stopped, Usage, settle
-from docmill.db import history, jobs, queue
+from docmill.db import history, jobs, leases, queue
 from docmill.db.pool import Connection
 from road import ANN, BOB, a_result, add_job, claim, claim_one, finish, the
 
@@ -121,7 +121,7 @@ async def test_a_worker_that_lost_its_lease_changes_nothing(conn: Connection) ->
     before = await the(conn, job_id)
     assert not await finish(conn, stale)
     assert not await queue.note_progress(conn, stale, queue.Progress(50, "late", True))
-    assert not await queue.beat(conn, [stale], lease=timedelta(minutes=5))
+    assert not await leases.beat(conn, [stale], lease=timedelta(minutes=5))
     assert await the(conn, job_id) == before
 
     fresh = await claim_one(conn, "quick")
@@ -146,16 +146,16 @@ async def test_stale_jobs_are_those_silent_too_long_or_held_by_the_dead(conn: Co
     await add_job(conn)
     silent, held = await claim(conn, slots=2)
     longest = timedelta(hours=2)
-    assert await queue.stale(conn, longest=longest, dead=[]) == []
-    assert len(await queue.stale(conn, longest=longest, dead=["w1"])) == 2
+    assert await leases.stale(conn, longest=longest, dead=[]) == []
+    assert len(await leases.stale(conn, longest=longest, dead=["w1"])) == 2
     await conn.execute(
         "UPDATE jobs SET lease_expires_at = now() - interval '1 s' WHERE id = %s", (silent.id,)
     )
-    assert [j.id for j in await queue.stale(conn, longest=longest, dead=[])] == [silent.id]
+    assert [j.id for j in await leases.stale(conn, longest=longest, dead=[])] == [silent.id]
     await conn.execute(
         "UPDATE jobs SET started_at = now() - interval '3 h' WHERE id = %s", (held.id,)
     )
-    assert len(await queue.stale(conn, longest=longest, dead=[])) == 2
+    assert len(await leases.stale(conn, longest=longest, dead=[])) == 2
 
 
 async def test_progress_never_goes_back(conn: Connection) -> None:

@@ -23,7 +23,7 @@ from docmill.core.jobs import (
     Stopped,
 )
 from docmill.core.owners import OwnerKey
-from docmill.db import documents, jobs, queue, results
+from docmill.db import documents, jobs, leases, queue, results
 from docmill.db.pool import Connection, Pool
 from properties.model import Expected, Row, check, rows
 from properties.rig import Act, Do, rescue, write
@@ -142,7 +142,7 @@ class Jobs(RuleBasedStateMachine):
     @rule(pick=PICK)
     def beat(self, pick: int) -> None:
         held, _ = self.holder(pick)
-        assert self.do(lambda conn: queue.beat(conn, [held], lease=LEASE)) == {held.id}
+        assert self.do(lambda conn: leases.beat(conn, [held], lease=LEASE)) == {held.id}
 
     @precondition(lambda self: self.held)
     @rule(pick=PICK, percent=st.integers(0, 100), milestone=st.booleans())
@@ -217,7 +217,7 @@ class Jobs(RuleBasedStateMachine):
         before = self.rows()
         progress = queue.Progress(99, "late", milestone=True)
         assert not self.do(lambda conn: queue.note_progress(conn, late, progress))
-        assert not self.do(lambda conn: queue.beat(conn, [late], lease=LEASE))
+        assert not self.do(lambda conn: leases.beat(conn, [late], lease=LEASE))
         for ending in (a_result(late), Broke(code), Stopped(), LeaseLost()):
             assert not self.do(lambda conn, ending=ending: write(conn, late, ending))
         assert self.rows() == before, "a stale write changed something"

@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import TypeVar
 
 from docmill.core.jobs import Claimed, Ending, JobId, LeaseLost, Retry, settle
-from docmill.db import queue
+from docmill.db import leases, queue
 from docmill.db.pool import Connection, Pool
 
 T = TypeVar("T")
@@ -43,7 +43,7 @@ async def write(conn: Connection, job: Claimed, ending: Ending) -> bool:
 
 async def rescue(conn: Connection) -> set[JobId]:
     """What `work.upkeep.rescue` does, over one connection."""
-    lost = await queue.stale(conn, longest=timedelta(hours=2), dead=[])
+    lost = await leases.stale(conn, longest=timedelta(hours=2), dead=[])
     moves = [settle(job, LeaseLost(), retry=Retry(), chance=0) for job in lost]
     given = [queue.Settlement(job, move) for job, move in zip(lost, moves, strict=True)]
     return await queue.settle(conn, given)

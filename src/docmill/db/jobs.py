@@ -141,7 +141,8 @@ async def delete(conn: Connection, job_id: JobId) -> tuple[DocumentId | None, li
     return (row[0] if row else None), keys
 
 
-ONE: Final = """
+# A job as people see it; whoever lists jobs goes on from here.
+SHOWN: Final = """
 SELECT j.id, j.document_id, j.owner, d.original_filename, d.content_type, d.bytes, d.sha256,
        d.source, d.upload_key, j.pipeline, j.mapping, j.status, j.priority, j.progress, j.stage,
        j.result_key, j.error_code, j.error_message, j.created_at, j.updated_at, j.queued_at,
@@ -149,8 +150,8 @@ SELECT j.id, j.document_id, j.owner, d.original_filename, d.content_type, d.byte
        j.lease_expires_at, j.claim, j.attempt_count, j.expires_at, j.download_count,
        j.first_downloaded_at, j.duplicate_of
   FROM jobs j JOIN documents d ON d.id = j.document_id
- WHERE j.id = %s
 """
+ONE: Final = SHOWN + " WHERE j.id = %s"
 
 
 async def one(conn: Connection, job_id: JobId) -> Job | None:

@@ -10,7 +10,7 @@ from psycopg.rows import class_row
 
 from docmill.core.jobs import Job, JobId, Status
 from docmill.core.owners import OwnerKey
-from docmill.db.jobs import as_job
+from docmill.db.jobs import SHOWN, as_job
 from docmill.db.pool import Connection
 
 
@@ -30,20 +30,16 @@ class Place:
     id: JobId
 
 
-RECENT: Final = """
-SELECT j.id, j.document_id, j.owner, d.original_filename, d.content_type, d.bytes, d.sha256,
-       d.source, d.upload_key, j.pipeline, j.mapping, j.status, j.priority, j.progress, j.stage,
-       j.result_key, j.error_code, j.error_message, j.created_at, j.updated_at, j.queued_at,
-       j.started_at, j.completed_at, j.failed_at, j.cancelled_at, j.run_at, j.leased_by,
-       j.lease_expires_at, j.claim, j.attempt_count, j.expires_at, j.download_count,
-       j.first_downloaded_at, j.duplicate_of
-  FROM jobs j JOIN documents d ON d.id = j.document_id
+RECENT: Final = (
+    SHOWN
+    + """
  WHERE j.owner = %(owner)s
    AND (j.created_at, j.id) < (%(created_at)s, %(id)s)
    AND (%(statuses)s::text[] IS NULL OR j.status = ANY(%(statuses)s))
    AND (%(pipeline)s::text IS NULL OR j.pipeline = %(pipeline)s)
  ORDER BY j.created_at DESC, j.id DESC LIMIT %(limit)s
 """
+)
 
 
 async def recent(
@@ -62,19 +58,15 @@ async def recent(
         return [as_job(job) for job in await (await cur.execute(RECENT, args)).fetchall()]
 
 
-CHANGED: Final = """
-SELECT j.id, j.document_id, j.owner, d.original_filename, d.content_type, d.bytes, d.sha256,
-       d.source, d.upload_key, j.pipeline, j.mapping, j.status, j.priority, j.progress, j.stage,
-       j.result_key, j.error_code, j.error_message, j.created_at, j.updated_at, j.queued_at,
-       j.started_at, j.completed_at, j.failed_at, j.cancelled_at, j.run_at, j.leased_by,
-       j.lease_expires_at, j.claim, j.attempt_count, j.expires_at, j.download_count,
-       j.first_downloaded_at, j.duplicate_of
-  FROM jobs j JOIN documents d ON d.id = j.document_id
+CHANGED: Final = (
+    SHOWN
+    + """
  WHERE j.owner = %(owner)s AND j.updated_at > %(since)s
    AND (%(statuses)s::text[] IS NULL OR j.status = ANY(%(statuses)s))
    AND (%(pipeline)s::text IS NULL OR j.pipeline = %(pipeline)s)
  ORDER BY j.updated_at LIMIT %(limit)s
 """
+)
 
 
 async def changed(

@@ -16,7 +16,7 @@ import structlog
 from docmill.core import failpoints
 from docmill.core.faults import Faulted
 from docmill.core.jobs import LeaseLost, settle
-from docmill.db import documents, history, housekeeping, queue, results
+from docmill.db import documents, history, housekeeping, leases, queue, results
 from docmill.db.pool import OUTAGES, Pool
 from docmill.db.queue import Settlement
 from docmill.db.signals import Bell
@@ -68,8 +68,8 @@ async def rescue(upkeep: Upkeep) -> int:
     """Settle the jobs of workers that are silent, dead on this machine, or at it for too long."""
     failpoints.hit("rescue.before")
     async with upkeep.pool.connection() as conn:
-        dead = [w for w in await queue.holders(conn) if is_dead(w, upkeep.identity)]
-        lost = await queue.stale(conn, longest=upkeep.rules.longest, dead=dead)
+        dead = [w for w in await leases.holders(conn) if is_dead(w, upkeep.identity)]
+        lost = await leases.stale(conn, longest=upkeep.rules.longest, dead=dead)
         settlements = [
             Settlement(
                 job, settle(job, LeaseLost(), retry=upkeep.rules.retry_of(job.pipeline), chance=0)

@@ -16,7 +16,7 @@ from docmill import __version__
 from docmill.core import failpoints
 from docmill.core.faults import Faulted
 from docmill.core.jobs import Broke, Claimed, Ending, JobId, Retry, Stopped, Usage, settle
-from docmill.db import queue, signals, workers
+from docmill.db import leases, queue, signals, workers
 from docmill.db.pool import OUTAGES, Pool
 from docmill.db.signals import Bell
 from docmill.work.identity import Identity
@@ -145,7 +145,7 @@ class Worker:
     async def _adopt(self) -> None:
         """A claim whose COMMIT was not heard of may have happened: such jobs are ours to run."""
         async with self._links.pool.connection() as conn:
-            held = await queue.held_by(conn, self._id)
+            held = await leases.held_by(conn, self._id)
         self._uncertain = False
         self._begin([job for job in held if job.id not in self._running])
 
@@ -201,7 +201,7 @@ class Worker:
         held = [job for job, _ in self._running.values()]
         async with self._links.pool.connection() as conn:
             await workers.seen(conn, self._row)
-            ours = await queue.beat(conn, held, lease=self._rules.lease)
+            ours = await leases.beat(conn, held, lease=self._rules.lease)
         for job in held:
             if job.id not in ours:
                 self._drop(job)

@@ -4,15 +4,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from docmill import mappings
 from docmill.core.faults import Faulted
 from docmill.core.pipeline import PDF, Artifact, Output, Source, Tools
-from docmill.mappings import DEFAULT, emit, load, names, profile_of
 from docmill.pipelines.invoice.agreement import agreed
 from docmill.pipelines.invoice.embedded import embedded
 from docmill.pipelines.invoice.layout import sheet_of
 from docmill.pipelines.invoice.reader import read
 from docmill.pipelines.invoice.result import data_of
 from docmill.reading.documents import open_document
+
+OTHERS: Final = tuple(name for name in mappings.names() if name != mappings.DEFAULT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +24,7 @@ class InvoicePipeline:
     name: str = "invoice"
     version: str = "1"
     accepts: tuple[str, ...] = (PDF,)
-    mappings: tuple[str, ...] = (DEFAULT, *(name for name in names() if name != DEFAULT))
+    mappings: tuple[str, ...] = (mappings.DEFAULT, *OTHERS)
 
     def run(self, source: Source, tools: Tools) -> Output:
         with open_document(source.file, source.content_type) as document:
@@ -47,7 +49,7 @@ def _mapped(data: dict[str, Any], name: str, options: Mapping[str, Any]) -> Outp
     The owner's profile stays with the data, so that whoever writes it again writes the same.
     """
     told: dict[str, Any] = options.get("profile") or {}
-    made = emit(load(name), data, profile_of(told), pretty=True)
+    made = mappings.emit(mappings.load(name), data, mappings.profile_of(told), pretty=True)
     data = {**data, "profile": told} if told else data
     review = [*data["review"], *(path for path in made.review if path not in data["review"])]
     artifact = Artifact(made.xml, "application/xml")

@@ -8,6 +8,7 @@ from typing import Final
 
 from docmill.pipelines.invoice.layout import Cell, Figure, Row, Sheet, figures
 from docmill.pipelines.invoice.roles import role
+from docmill.reading.pages import Box
 
 EARLIER: Final = 0.35  # what a number is worth behind which another one stands
 FROM_ABOVE: Final = 0.7
@@ -118,11 +119,15 @@ def _by_heading(sheet: Sheet, row: Row, figure: Figure) -> Iterator[Amount]:
     for above in reversed(sheet.rows[max(row.index - ROWS_ABOVE, 0) : row.index]):
         if above.page != row.page or box.y0 - above.y > 5 * box.height:
             return
-        for cell in above.cells:
-            if cell.box.x0 < box.x1 and cell.box.x1 > box.x0 and _LETTERS.search(cell.text):
-                if cell.box.width > 200 or any(char.isdigit() for char in cell.text):
-                    continue
-                kind, weight = role(cell.text)
-                if kind:
-                    yield from _readings(kind, weight * FROM_ABOVE, figure, cell.text)
-                return
+        if heading := next((cell.text for cell in above.cells if _heads(cell, box)), None):
+            kind, weight = role(heading)
+            if kind:
+                yield from _readings(kind, weight * FROM_ABOVE, figure, heading)
+            return
+
+
+def _heads(cell: Cell, box: Box) -> bool:
+    """Whether a cell may be the heading of what stands below it: words, short and above it."""
+    over = cell.box.x0 < box.x1 and cell.box.x1 > box.x0
+    words = _LETTERS.search(cell.text) and not any(char.isdigit() for char in cell.text)
+    return bool(over and words and cell.box.width <= 200)

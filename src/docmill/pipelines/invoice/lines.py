@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
+from itertools import product
 from typing import Final
 
 from docmill.pipelines.invoice.columns import Placed, place
@@ -190,12 +191,11 @@ def fits(found: dict[str, Figure]) -> Iterable[Fit]:
     if "quantity" not in found or "unit_price" not in found:
         return
     discount = found.get("discount")
-    for quantity in found["quantity"].number.readings:
-        for price in found["unit_price"].number.readings:
-            for amount in found["amount"].number.readings:
-                for off in _offs(discount, quantity * price):
-                    if abs(quantity * price - off - amount) <= _slack(quantity, price, amount):
-                        yield quantity, price, off, amount
+    readings = (found[name].number.readings for name in ("quantity", "unit_price", "amount"))
+    for quantity, price, amount in product(*readings):
+        for off in _offs(discount, quantity * price):
+            if abs(quantity * price - off - amount) <= _slack(quantity, price, amount):
+                yield quantity, price, off, amount
 
 
 def _offs(discount: Figure | None, full: Decimal) -> list[Decimal]:
