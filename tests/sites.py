@@ -96,11 +96,17 @@ class Site:
 
 @asynccontextmanager
 async def running(
-    pool: Pool, root: Path, *, listen_url: str | None = None, offer: Offer = OFFER, **rules: Any
+    pool: Pool,
+    root: Path,
+    *,
+    listen_url: str | None = None,
+    offer: Offer = OFFER,
+    shared_dedupe: bool = False,
+    **rules: Any,
 ) -> AsyncGenerator[Site]:
     store = open_store(str(root))
     work, changes = Bell(pool, WORK), Bell(pool, CHANGES)
-    intake = Intake(pool, store, offer, work, changes, timedelta(days=7))
+    intake = Intake(pool, store, offer, work, changes, timedelta(days=7), shared_dedupe)
     services = Services(pool, listen_url, store, offer, work, changes, intake)
     given: dict[str, Any] = {"uploads_per_minute": 0, "disk_limit": 1.0, **rules}
     app = create(services, Rules(**given))

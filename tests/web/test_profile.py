@@ -6,7 +6,7 @@ import httpx2
 import pytest
 
 from docmill.db.pool import Pool
-from sites import INVOICES, Site, a_pdf, upload, upload_to
+from sites import INVOICES, Site, a_pdf, complete, upload, upload_to
 from web.conftest import Start
 
 pytestmark = pytest.mark.anyio
@@ -117,3 +117,15 @@ async def test_a_pipeline_without_mappings_does_not_care(
 ) -> None:
     await client.put("/api/profile", json=SIMON)
     assert await options(pool, await upload(client, a_pdf("three"))) == {}
+
+
+async def test_a_shared_result_is_for_those_who_told_nothing(start: Start) -> None:
+    async with start(offer=INVOICES, shared_dedupe=True) as site:
+        found: list[str | None] = []
+        for told in ({}, {}, SIMON):
+            async with site.client() as client:
+                await client.put("/api/profile", json=told)
+                job_id = await upload_to(client, "invoice", a_pdf("shared"))
+                await complete(site, job_id)
+                found.append((await client.get(f"/api/jobs/{job_id}")).json()["duplicate_of"])
+    assert [bool(original) for original in found] == [False, True, False]

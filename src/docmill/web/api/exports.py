@@ -40,7 +40,8 @@ async def export_jobs(request: Request, here: Here, owner: Asker) -> Response:
     `X-Review-Count` says how many values a person should look at.
     """
     wish = await bodies.read(request, Wish)
-    made = await exports.export(here.services, owner, wish.jobs, wish.mapping)
+    async with here.exporting:
+        made = await exports.export(here.services, owner, wish.jobs, wish.mapping)
     headers = {
         "content-disposition": f'attachment; filename="{made.mapping}-{made.count}.xml"',
         "cache-control": "private, no-store",
