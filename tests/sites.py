@@ -29,6 +29,9 @@ from road import claim
 
 PDF_FILE = make_pdf([[(72, 72, "hello")]])
 OFFER = Offer({"extract": (PDF,), "study": (PDF, DOCX, TEXT)}, {"study": ("plain_v1",)})
+INVOICES = Offer(
+    {"extract": (PDF,), "invoice": (PDF,)}, {"invoice": ("pt_simon_invoice_v1", "ubl_invoice_v1")}
+)
 
 # Every job shows at least these.
 SHOWN_COLUMNS = frozenset(
@@ -93,12 +96,18 @@ class Site:
 
 @asynccontextmanager
 async def running(
-    pool: Pool, root: Path, *, listen_url: str | None = None, **rules: Any
+    pool: Pool,
+    root: Path,
+    *,
+    listen_url: str | None = None,
+    offer: Offer = OFFER,
+    shared_dedupe: bool = False,
+    **rules: Any,
 ) -> AsyncGenerator[Site]:
     store = open_store(str(root))
     work, changes = Bell(pool, WORK), Bell(pool, CHANGES)
-    intake = Intake(pool, store, OFFER, work, changes, timedelta(days=7))
-    services = Services(pool, listen_url, store, OFFER, work, changes, intake)
+    intake = Intake(pool, store, offer, work, changes, timedelta(days=7), shared_dedupe)
+    services = Services(pool, listen_url, store, offer, work, changes, intake)
     given: dict[str, Any] = {"uploads_per_minute": 0, "disk_limit": 1.0, **rules}
     app = create(services, Rules(**given))
     port: asyncio.Future[int] = asyncio.get_running_loop().create_future()
@@ -131,6 +140,14 @@ async def upload(client: httpx2.AsyncClient, data: bytes = PDF_FILE, **given: An
     return answer.json()["jobId"]
 
 
+async def upload_to(client: httpx2.AsyncClient, pipeline: str, data: bytes) -> str:
+    """The id of the new job of this pipeline."""
+    form = {"pipeline": pipeline}
+    answer = await client.post("/api/upload", data=form, files=[part(data)])
+    assert answer.status_code == 200, answer.text
+    return answer.json()["jobId"]
+
+
 async def rows(pool: Pool, table: LiteralString) -> int:
     async with pool.connection() as conn:
         row = await (await conn.execute(f"SELECT count(*) FROM {table}")).fetchone()
@@ -142,7 +159,7 @@ async def complete(site: Site, job_id: str, data: bytes = b'{"pages": []}') -> N
     """Do what a worker does: claim, store the packed result, settle."""
     packed = gzip.compress(data, mtime=0)
     async with site.services.pool.connection() as conn:
-        (claimed,) = await claim(conn)
+        (claimed,) = await claim(conn, pipelines=list(site.services.offer.accepts))
         assert str(claimed.id) == job_id
         key = f"results/{claimed.id}.{claimed.claim}.gz"
         await site.services.store.put(key, packed)

@@ -87,6 +87,12 @@ class Settings(BaseSettings):
     disk_limit_percent: int = Field(90, ge=1, le=100, description="Fuller than this: no uploads")
     default_pipeline: str = Field("extract", description="Pipeline of POST /api/upload")
     documents_pipeline: str = Field("extract", description="Pipeline of POST /documents")
+    mappings: Annotated[tuple[str, ...], NoDecode] = Field(
+        (), description="Mappings that may be asked for, with commas; empty: all installed"
+    )
+    default_mapping: str = Field(
+        "pt_simon_invoice_v1", description="Mapping of those who ask for none"
+    )
     share_results: bool = Field(
         False, description="The same content of two owners is converted once (global dedupe)"
     )
@@ -126,7 +132,7 @@ class Settings(BaseSettings):
     log_level: Literal["debug", "info", "warning", "error"] = Field("info", description="Verbosity")
     failpoints: str = Field("", description="For tests: places where the process shall die")
 
-    @field_validator("pipelines", mode="before")
+    @field_validator("pipelines", "mappings", mode="before")
     @classmethod
     def _split(cls, given: Any) -> Any:
         if isinstance(given, str):

@@ -2,7 +2,7 @@
 
 import logging
 import sys
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
@@ -47,7 +47,7 @@ async def start(settings: Settings, database_url: str) -> AsyncGenerator[Service
     failpoints.arm(settings.failpoints)
     await check_database(settings, database_url)
     store = open_store(settings.store or str(settings.data / "store"))
-    offer = find_offer()
+    offer = find_offer(settings.mappings, settings.default_mapping)
     size, pooler = settings.database_connections, settings.database_pooler
     async with open_pool(database_url, size=size, pooler=pooler) as pool:
         work, changes = Bell(pool, WORK), Bell(pool, CHANGES)
@@ -61,17 +61,40 @@ async def start(settings: Settings, database_url: str) -> AsyncGenerator[Service
             await changes.close()
 
 
-def find_offer() -> Offer:
-    """The installed pipelines and what each takes."""
+def find_offer(allowed: Sequence[str], default: str) -> Offer:
+    """The installed pipelines and what each takes: of the mappings those allowed, empty for all."""
     loaded = pipeline.load_all(sorted(pipeline.found()))
     for name, stack in loaded.broken.items():
         log.error("pipeline.broken", pipeline=name, stack=stack)
     known = loaded.pipelines.items()
-    mappings = {name: pipeline.mappings_of(one) for name, one in known}
+    installed = {name: pipeline.mappings_of(one) for name, one in known}
+    if not loaded.broken:  # those of a broken pipeline can't be known
+        _check_mappings({name for names in installed.values() for name in names}, allowed, default)
+    mappings = {name: _offered(names, allowed, default) for name, names in installed.items()}
     return Offer(
         {name: one.accepts for name, one in known},
         {name: names for name, names in mappings.items() if names},
     )
+
+
+def _offered(names: Sequence[str], allowed: Sequence[str], default: str) -> tuple[str, ...]:
+    """Those allowed, the default first and the others in the pipeline's order."""
+    kept = [name for name in names if not allowed or name in allowed]
+    return tuple(sorted(kept, key=lambda name: name != default))
+
+
+def _check_mappings(installed: set[str], allowed: Sequence[str], default: str) -> None:
+    if unknown := sorted({*allowed, default} - installed):
+        raise CannotStart(
+            f"There is no mapping {', '.join(unknown)}.\n"
+            "DOCMILL_MAPPINGS and DOCMILL_DEFAULT_MAPPING take these: "
+            f"{', '.join(sorted(installed))}."
+        )
+    if allowed and default not in allowed:
+        raise CannotStart(
+            f"The default mapping {default} is not allowed.\n"
+            f"Set DOCMILL_DEFAULT_MAPPING to one of DOCMILL_MAPPINGS: {', '.join(allowed)}."
+        )
 
 
 async def check_database(settings: Settings, database_url: str) -> None:

@@ -17,7 +17,8 @@ Start = Callable[..., AbstractAsyncContextManager[Site]]
 @pytest.fixture
 def start(pool: Pool, database_url: str, tmp_path: Path) -> Start:
     def begin(**rules: Any) -> AbstractAsyncContextManager[Site]:
-        return running(pool, tmp_path / "store", **{"listen_url": database_url, **rules})
+        given: dict[str, Any] = {"listen_url": database_url, **rules}
+        return running(pool, tmp_path / "store", **given)
 
     return begin
 

@@ -14,6 +14,7 @@ import pytest
 from docmill.db.pool import Pool
 from docmill.storage import local
 from docmill.web import edge, server
+from docmill.wiring import find_offer
 from sites import PDF_FILE, Site, part, rows, upload
 
 pytestmark = pytest.mark.anyio
@@ -252,3 +253,20 @@ async def test_a_store_that_fails_three_times_is_told_with_a_time_to_retry(
     assert (answer.status_code, answer.json()["code"]) == (503, "IO_ERROR")
     assert (answer.json()["retryAfter"], answer.json()["retryable"]) == (60, True)
     assert await rows(pool, "jobs") == 1
+
+
+async def test_a_mapping_that_is_not_allowed_is_neither_listed_nor_taken(
+    start: Start, pool: Pool
+) -> None:
+    coretax, ubl, cii = "pt_simon_invoice_v1", "ubl_invoice_v1", "cii_invoice_v1"
+    async with start(offer=find_offer((coretax, ubl), ubl)) as site, site.client() as client:
+        listed = (await client.get("/api/mappings")).json()["mappings"]
+        assert [each["name"] for each in listed] == [ubl, coretax]
+        form = {"pipeline": "invoice", "mapping": cii}
+        refused = await client.post("/api/upload", data=form, files=[part()])
+        assert (refused.status_code, refused.json()["code"]) == (400, "UNKNOWN_MAPPING")
+        assert refused.json()["mappings"] == [coretax, ubl]
+        assert await rows(pool, "jobs") == len(site.stored()) == 0
+        taken = await client.post("/api/upload", data={"pipeline": "invoice"}, files=[part()])
+        job = (await client.get(f"/api/jobs/{taken.json()['jobId']}")).json()
+        assert job["mapping"] == ubl

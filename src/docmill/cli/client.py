@@ -1,7 +1,7 @@
 """A thin client of a running docmill: its API in Python's words, its troubles in two lines."""
 
 import io
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from http import HTTPStatus
 from typing import Annotated, Any, Final, Self, cast
@@ -47,13 +47,20 @@ class Refused(Told):
     """The server did not do it. With a code when docmill said so."""
 
     def __init__(
-        self, says: str, advice: str, *, code: str = "", wait: float | None = None
+        self,
+        says: str,
+        advice: str,
+        *,
+        code: str = "",
+        wait: float | None = None,
+        jobs: Sequence[str] = (),
     ) -> None:
         super().__init__(f"{says}\n{advice}")
         self.says: str = says
         self.advice: str = advice
         self.code: str = code
         self.wait: float | None = wait
+        self.jobs: Sequence[str] = jobs
 
 
 class Counted(io.FileIO):
@@ -121,6 +128,11 @@ class Client:
         with self._told():
             return _body(_checked(await self._http.request(method, path, **given)))
 
+    async def fetch(self, method: str, path: str, **given: Any) -> bytes:
+        """A file that the API makes, whole."""
+        with self._told():
+            return _checked(await self._http.request(method, path, **given)).content
+
     async def jobs(self, limit: int, **only: Any) -> AsyncIterator[dict[str, Any]]:
         """The owner's jobs, newest first: so many, or all of them for 0."""
         left, cursor = limit or float("inf"), None
@@ -186,8 +198,15 @@ def _checked(answer: httpx2.Response) -> httpx2.Response:
     code, says = body.get("code"), body.get("error")
     if not code or not says:
         raise _stranger(answer)
-    advice = ADVICE.get(code) or body.get("detail") or ""
-    raise Refused(f"{says}.", advice, code=code, wait=body.get("retryAfter"))
+    advice = ADVICE.get(code) or _reason(body) or body.get("detail") or ""
+    jobs = body.get("jobs") or [body[name] for name in ("jobId",) if name in body]
+    raise Refused(f"{says}.", advice, code=code, wait=body.get("retryAfter"), jobs=jobs)
+
+
+def _reason(body: dict[str, Any]) -> str:
+    """What the answer says of this very request, rather than of its kind."""
+    mistakes = [f"{each['at']}: {each['message']}." for each in body.get("mistakes", [])]
+    return " ".join(mistakes) or body.get("reason", "")
 
 
 def _body(answer: httpx2.Response) -> dict[str, Any]:

@@ -56,6 +56,10 @@ COMMANDS: Final[Mapping[str, Entry]] = {
     "read": Entry(
         WORK, "read:read", "Run a pipeline on files here, with no server and no database."
     ),
+    "export": Entry(
+        WORK, "export:export", "Write several complete invoices of one seller as one file."
+    ),
+    "profile": Entry(WORK, "profile:app", "The seller's identity and defaults."),
     "mapping": Entry(WORK, "mapping:app", "Which XML an invoice becomes."),
     "doctor": Entry(CARE, "doctor:doctor", "Check the surroundings and say what to do."),
     "config": Entry(CARE, "config:app", "Show and check the configuration."),

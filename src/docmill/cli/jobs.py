@@ -66,7 +66,7 @@ def show(id: Id, as_json: Json = False, url: Url = HERE, token: Token = None) ->
 
 async def _one(client: Client, job_id: str) -> dict[str, Any]:
     async with client:
-        return await client.ask("GET", f"/api/jobs/{await _whole(client, job_id)}")
+        return await client.ask("GET", f"/api/jobs/{await whole(client, job_id)}")
 
 
 def result(
@@ -96,7 +96,7 @@ def result(
 
 
 async def _result(client: Client, job_id: str, output: Path | None) -> None:
-    async with client, client.download(await _whole(client, job_id)) as pieces:
+    async with client, client.download(await whole(client, job_id)) as pieces:
         with written_whole(output) if output else nullcontext(sys.stdout.buffer) as file:
             async for piece in pieces:
                 file.write(piece)
@@ -152,7 +152,7 @@ async def _change_all(verb: str, ids: list[str], client: Client) -> list[Changed
 async def _change_one(verb: str, given: str, client: Client) -> Changed:
     """A refusal by docmill is this job's own; where nobody answers, the command ends."""
     try:
-        job_id = await _whole(client, given)
+        job_id = await whole(client, given)
         answer = await client.ask("POST", f"/api/jobs/{job_id}/{verb}")
     except Refused as exc:
         if not exc.code:
@@ -161,7 +161,7 @@ async def _change_one(verb: str, given: str, client: Client) -> Changed:
     return Changed(job_id, True, answer["job"]["status"])
 
 
-async def _whole(client: Client, given: str) -> str:
+async def whole(client: Client, given: str) -> str:
     """The id that begins so, among the newest jobs."""
     if len(given) == ID_LENGTH:
         return _checked(given)

@@ -9,6 +9,8 @@ import typer
 
 from docmill import mappings
 from docmill.cli.console import complain, err, out, say, say_json
+from docmill.cli.mapping_diff import diff
+from docmill.cli.mapping_files import chosen
 from docmill.core.faults import Faulted
 from docmill.mappings import BadMapping, Emitted, InvoiceMapping, Profile
 from docmill.mappings.checkers import dispatch
@@ -19,6 +21,7 @@ app = typer.Typer(
     name="mapping", help="Which XML an invoice becomes.", no_args_is_help=True, add_completion=False
 )
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+app.command()(diff)
 
 
 @app.command("list")
@@ -72,7 +75,7 @@ def try_mapping(
 
     docmill mapping try ubl_invoice_v1 invoice.json --pretty
     """
-    mapping = _chosen(name)
+    mapping = chosen(name)
     try:
         own = mappings.profile_of(_json(profile)) if profile else Profile()
         emitted = mappings.emit(mapping, _json(invoice), own, pretty=pretty)
@@ -89,15 +92,6 @@ def try_mapping(
         _tell(emitted, problems)
     if not passed(problems):
         raise typer.Exit(1)
-
-
-def _chosen(name: str) -> InvoiceMapping:
-    if name in mappings.names() or not Path(name).is_file():
-        return mappings.load(name)
-    try:
-        return mappings.load_file(Path(name))
-    except BadMapping as exc:
-        raise typer.BadParameter(str(exc), param_hint="NAME") from exc
 
 
 def _json(path: Path) -> dict[str, Any]:

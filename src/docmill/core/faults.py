@@ -170,6 +170,18 @@ TABLE: Final[tuple[Fault, ...]] = (
         "Too many files in one request",
         "Send them in several requests.",
     ),
+    Fault(
+        "TOO_MANY_JOBS",
+        400,
+        "Too many jobs in one request",
+        "Export them in several files.",
+    ),
+    Fault(
+        "NOT_INVOICE",
+        409,
+        "This job isn't an invoice",
+        "Export only jobs of a pipeline that knows the mapping; GET /api/pipelines lists them.",
+    ),
     Fault("BAD_REQUEST", 400, "The request can't be read", "Compare it with /docs."),
     Fault("UNAUTHORIZED", 401, "Sign in first", "Send a valid token: Authorization: Bearer …"),
     Fault(

@@ -1,7 +1,9 @@
-"""Owners: their row, their fair place in the queue, and how much they may upload."""
+"""Owners: their row, their place in the queue, how much they may upload, what they told."""
 
 from datetime import timedelta
-from typing import Final
+from typing import Any, Final
+
+from psycopg.types.json import Jsonb
 
 from docmill.core.owners import OwnerKey
 from docmill.db.pool import Connection
@@ -39,3 +41,23 @@ async def count_upload(
     row = await (await conn.execute(COUNT_UPLOAD, {"owner": owner, "window": window})).fetchone()
     assert row is not None
     return row[1] if row[0] > limit else None
+
+
+PROFILE: Final = "SELECT profile FROM owners WHERE owner = %s"
+
+
+async def profile(conn: Connection, owner: OwnerKey) -> dict[str, Any]:
+    """What the owner told about itself; empty for one who told nothing or was never here."""
+    row = await (await conn.execute(PROFILE, (owner,))).fetchone()
+    return row[0] if row else {}
+
+
+TELL: Final = """
+INSERT INTO owners (owner, profile) VALUES (%(owner)s, %(profile)s)
+ON CONFLICT (owner) DO UPDATE SET profile = excluded.profile
+"""
+
+
+async def tell(conn: Connection, owner: OwnerKey, profile: dict[str, Any]) -> None:
+    """Keep this profile in place of the last. Jobs that are there already keep theirs."""
+    await conn.execute(TELL, {"owner": owner, "profile": Jsonb(profile)})

@@ -1,5 +1,6 @@
 """Results: where the outcome of a complete job is stored, and when it goes."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -31,6 +32,32 @@ SELECT r.key, r.content_type, r.bytes, r.stored_bytes, r.sha256, r.version
 async def of_job(conn: Connection, job_id: JobId, form: str | None = None) -> Result | None:
     async with conn.cursor(row_factory=class_row(Result)) as cur:
         return await (await cur.execute(OF_JOB, {"id": job_id, "form": form})).fetchone()
+
+
+@dataclass(frozen=True, slots=True)
+class Readable:
+    """A job and where its data is stored; no key while there is none, or none any more."""
+
+    id: JobId
+    owner: str
+    pipeline: str
+    status: str
+    key: str | None
+
+
+DATA: Final = """
+SELECT j.id, j.owner, j.pipeline, j.status, r.key
+  FROM jobs j
+  LEFT JOIN results r ON r.job_id = j.id AND r.form = 'data' AND j.result_key IS NOT NULL
+ WHERE j.id = ANY(%s)
+"""
+
+
+async def data(conn: Connection, job_ids: Sequence[JobId]) -> dict[JobId, Readable]:
+    """Those of the jobs that there are."""
+    async with conn.cursor(row_factory=class_row(Readable)) as cur:
+        found = await (await cur.execute(DATA, (list(job_ids),))).fetchall()
+    return {each.id: each for each in found}
 
 
 KEYS: Final = "SELECT key FROM results WHERE job_id = %s"

@@ -132,6 +132,7 @@ async def _decide(
     conn: Connection, intake: Intake, document: NewDocument, wanted: Wanted, position: int
 ) -> Accepted:
     """The job for this request: remembered by its key, known by its content, or new."""
+    wanted = await _as_told(conn, intake, wanted)
     dedupe_key = _dedupe_key(document, wanted)
     await owners.introduce(conn, wanted.owner.key, about=dedupe_key)
     key = None
@@ -147,6 +148,17 @@ async def _decide(
     if key:
         await jobs.remember(conn, key, sha256=document.sha256, job_id=accepted.job.id)
     return accepted
+
+
+async def _as_told(conn: Connection, intake: Intake, wanted: Wanted) -> Wanted:
+    """With the owner's profile as it is now: the job keeps it, so it gives the same result again.
+
+    A profile that says nothing leaves no trace; the job's key is then the one it always had.
+    """
+    if not intake.offer.mappings.get(wanted.pipeline):
+        return wanted
+    profile = await owners.profile(conn, wanted.owner.key)
+    return replace(wanted, options={**wanted.options, "profile": profile}) if profile else wanted
 
 
 async def _same_request(
@@ -171,7 +183,7 @@ async def _create(
     conn: Connection, intake: Intake, document: NewDocument, wanted: Wanted
 ) -> Accepted:
     original = None
-    if intake.shared_dedupe:
+    if intake.shared_dedupe and not wanted.options:  # options, such as a profile, are one's own
         original = await jobs.original(conn, document.sha256, wanted.pipeline, wanted.mapping)
     await documents.add(conn, wanted.owner.key, document, keep=intake.keep)
     asked = wanted.owner.priority if wanted.priority is None else wanted.priority

@@ -3,6 +3,7 @@
 from docmill.mappings.catalog import DEFAULT, load, load_file, names
 from docmill.mappings.emitting import Emitted, emit, emit_all
 from docmill.mappings.profile import Profile, profile_of
+from docmill.mappings.profile_checks import mistakes as profile_mistakes
 from docmill.mappings.rereading import read_back, read_back_all
 from docmill.mappings.schema import BadMapping, InvoiceMapping, Trouble
 
@@ -18,6 +19,7 @@ __all__ = [
     "load",
     "load_file",
     "names",
+    "profile_mistakes",
     "profile_of",
     "read_back",
     "read_back_all",

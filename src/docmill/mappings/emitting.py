@@ -39,14 +39,17 @@ def emit(
 def emit_all(
     mapping: InvoiceMapping,
     invoices: Sequence[Invoice],
-    profile: Profile | None = None,
+    profile: Profile | Sequence[Profile] | None = None,
     *,
     pretty: bool = False,
 ) -> Emitted:
-    """One file of several invoices, where the mapping has room for more than one."""
+    """One file of several invoices, where the mapping has room; a profile for all, or for each."""
     if not invoices or (len(invoices) > 1 and not mapping.is_bulk):
         raise Faulted("GW_4XX", f"{mapping.name} writes one invoice, not {len(invoices)}")
-    scopes = [Scope(invoice, profile or Profile(), Findings()) for invoice in invoices]
+    scopes = [
+        Scope(invoice, own, Findings())
+        for invoice, own in zip(invoices, _each(profile, len(invoices)), strict=True)
+    ]
     with localcontext(CONTEXT):
         for scope in scopes:
             doubts.flag_unreadable(scope)
@@ -58,6 +61,12 @@ def emit_all(
         tuple(_told(scope.findings.review for scope in scopes)),
         tuple(_told(scope.findings.notes for scope in scopes)),
     )
+
+
+def _each(profile: Profile | Sequence[Profile] | None, count: int) -> Sequence[Profile]:
+    if profile is None or isinstance(profile, Profile):
+        return [profile or Profile()] * count
+    return profile
 
 
 def _told(found: Iterator[dict[str, None]]) -> Iterator[str]:

@@ -11,7 +11,7 @@ from docmill import __version__
 from docmill.core.faults import Faulted
 from docmill.db.pool import connection
 from docmill.web import problems
-from docmill.web.api import catalog, events, health, jobs, results, upload
+from docmill.web.api import catalog, events, exports, health, jobs, profile, results, upload
 from docmill.web.auth import Tokens
 from docmill.web.contract import openapi_of
 from docmill.web.deps import Site
@@ -52,7 +52,7 @@ def create(services: Services, rules: Rules) -> FastAPI:
     app.add_exception_handler(RequestValidationError, problems.invalid)
     app.add_exception_handler(HTTPException, problems.refused)
     app.add_middleware(Edge, meters=site.meters, under_way=site.under_way)
-    for part in (upload, jobs, results, events, catalog, health, queue, docs):
+    for part in (upload, jobs, results, exports, events, catalog, profile, health, queue, docs):
         app.include_router(part.router)
     app.mount("/static", render.Files(directory=render.STATIC), name="static")
     return app

@@ -34,6 +34,8 @@ class Site:
     meters: Meters
     tokens: auth.Tokens
     readiness: Readiness
+    # Writing a thousand invoices takes seconds of a core, and their memory.
+    exporting: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(2))
     under_way: set[asyncio.Task[object]] = field(default_factory=set[asyncio.Task[object]])
 
 

@@ -1,9 +1,10 @@
+import io
 from pathlib import Path
 
 import pytest
 
 from docmill.core.faults import Faulted
-from docmill.core.pipeline import PDF, Pipeline
+from docmill.core.pipeline import PDF, Pipeline, Source, Tools
 from docmill.pipelines.invoice import pipeline
 from invoices import paper, run
 from pdfs import encrypted_pdf, make_pdf
@@ -112,3 +113,15 @@ def test_the_xml_inside_wins_and_the_page_shows_where() -> None:
     assert data["totals"]["gross"] == "671.15"
     assert data["evidence"]["totals.gross"]["page"] == 1
     assert data["evidence"]["totals.gross"]["box"]
+
+
+def test_the_owners_profile_stands_in_for_what_is_not_printed_and_stays_with_the_data() -> None:
+    told = {"tin": "01.234.567.8-901.000", "trx_code": "01"}
+    file = io.BytesIO(paper(ROWS, TOTALS))
+    source = Source(file, "a.pdf", PDF, "", "pt_simon_invoice_v1", {"profile": told})
+    output = pipeline.run(source, Tools(progress=lambda _percent, _stage: None))
+    assert output.artifact is not None
+    assert b"<TIN>0012345678901000</TIN>" in output.artifact.content
+    assert b"<TrxCode>01</TrxCode>" in output.artifact.content
+    assert output.data["profile"] == told
+    assert "seller.tax_id" not in output.data["review"]

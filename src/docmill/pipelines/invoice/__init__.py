@@ -1,5 +1,6 @@
 """The pipeline `invoice`: any supplier's PDF to one canonical invoice, every value traceable."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -41,7 +42,7 @@ class InvoicePipeline:
         scanned = [page.number for page in pages if page.scanned]
         read_from = {"page_count": len(pages), "scanned_pages": scanned, "warnings": warnings}
         data = {**about, **read_from, **data}
-        return _mapped(data, source.mapping) if source.mapping else Output(data)
+        return _mapped(data, source.mapping, source.options) if source.mapping else Output(data)
 
 
 def _walked(document: Document, tools: Tools) -> list[Page]:
@@ -55,9 +56,14 @@ def _walked(document: Document, tools: Tools) -> list[Page]:
     return pages
 
 
-def _mapped(data: dict[str, Any], name: str) -> Output:
-    """With the document the mapping makes of it; what it doubts joins what is to be reviewed."""
-    made = mappings.emit(mappings.load(name), data, pretty=True)
+def _mapped(data: dict[str, Any], name: str, options: Mapping[str, Any]) -> Output:
+    """With the document the mapping makes of it; what it doubts joins what is to be reviewed.
+
+    The owner's profile stays with the data, so that whoever writes it again writes the same.
+    """
+    told: dict[str, Any] = options.get("profile") or {}
+    made = mappings.emit(mappings.load(name), data, mappings.profile_of(told), pretty=True)
+    data = {**data, "profile": told} if told else data
     review = [*data["review"], *(path for path in made.review if path not in data["review"])]
     artifact = Artifact(made.xml, "application/xml")
     return Output({**data, "mapping": name, "review": review, "notes": list(made.notes)}, artifact)

@@ -169,7 +169,7 @@ async def retry_job(job_id: str, here: Here, owner: Asker) -> JobAnswer:
         if job.status is Status.FAILED and job.upload_key is None:
             raise Faulted("EXPIRED", jobId=str(job.id))
         if job.status is not Status.FAILED or not await jobs.retry(conn, job):
-            raise Faulted("WRONG_STATE", jobId=str(job.id), status=str(job.status))
+            raise Faulted("WRONG_STATE", jobId=str(job.id), jobStatus=str(job.status))
         job = await own_job(conn, owner, job_id)
     here.services.work.ring()
     return await _changed(here, job)
@@ -184,7 +184,7 @@ async def cancel_job(job_id: str, here: Here, owner: Asker) -> JobAnswer:
     async with connection(here.services.pool) as conn:
         job = await own_job(conn, owner, job_id)
         if not await jobs.cancel(conn, job.id):
-            raise Faulted("WRONG_STATE", jobId=str(job.id), status=str(job.status))
+            raise Faulted("WRONG_STATE", jobId=str(job.id), jobStatus=str(job.status))
         await jobs.tell_cancelled(conn, job.id)
         job = await own_job(conn, owner, job_id)
     return await _changed(here, job)

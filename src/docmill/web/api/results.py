@@ -89,7 +89,7 @@ async def download_result(
 
 def _check_there(job: Job, result: Result | None) -> None:
     if job.status is not Status.COMPLETE:
-        raise Faulted("NOT_READY", jobId=str(job.id), status=str(job.status))
+        raise Faulted("NOT_READY", jobId=str(job.id), jobStatus=str(job.status))
     if result is None:
         raise Faulted("EXPIRED", jobId=str(job.id))
 
