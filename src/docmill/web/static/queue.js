@@ -68,13 +68,31 @@ function send({ file, row, bar }) {
     let answer = {};
     try { answer = JSON.parse(request.responseText); } catch { /* no answer came */ }
     if (request.status === 429) return holdBack({ file, row, bar }, answer);
-    row.remove();
-    const fine = request.status === 200;
-    say(`${file.name}: ${(fine ? answer.message : answer.title) || "the upload was interrupted"}`, !fine);
+    if (request.status === 200) {
+      row.remove();
+      say(`${file.name}: ${answer.message}`);
+    } else refuse(file, row, answer.title || "The upload was interrupted");
     next();
   };
   request.open("POST", "/api/upload");
   request.send(body);
+}
+
+// A refused file stays on the page until its sentence was read: the next message would hide it.
+function refuse(file, row, sentence) {
+  const error = document.createElement("p");
+  error.className = "error";
+  error.textContent = sentence;
+  const dismiss = document.createElement("button");
+  dismiss.textContent = "Dismiss";
+  dismiss.setAttribute("aria-label", `Dismiss ${file.name}`);
+  dismiss.addEventListener("click", () => { row.remove(); input.focus(); });
+  const acts = document.createElement("div");
+  acts.className = "acts";
+  acts.append(dismiss);
+  row.querySelector(".running").remove();
+  row.append(error, acts);
+  say(`${file.name}: ${sentence}`, true);
 }
 
 function holdBack(upload, answer) {
