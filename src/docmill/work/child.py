@@ -123,7 +123,7 @@ class Nursery:
         if line.word is not None and line.word.kind is Kind.RESULT:
             # Said is said, however the child went afterwards.
             version = parent.hello.versions.get(task.pipeline, "")
-            return Returned(line.word.payload, version, ending.usage, line.artifact)
+            return Returned(line.word.payload, version, ending.usage, line.artifact, line.rows)
         return judge(line.word, ending, cut=cut, task=task, limits=self.limits)
 
     async def _attend(

@@ -32,8 +32,9 @@ class Kind(IntEnum):
     HELLO = 5
     ENDED = 6
     ARTIFACT = 7
-    ASK = 8
-    ANSWER = 9
+    ROWS = 8
+    ASK = 9
+    ANSWER = 10
 
 
 LONGEST: Final[Mapping[Kind, int]] = {
@@ -44,6 +45,7 @@ LONGEST: Final[Mapping[Kind, int]] = {
     Kind.HELLO: 1 << 20,
     Kind.ENDED: ENDED.size,
     Kind.ARTIFACT: 64 << 20,
+    Kind.ROWS: 64 << 20,
     Kind.ASK: 1 << 20,
     Kind.ANSWER: 32 << 20,
 }

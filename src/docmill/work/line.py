@@ -4,7 +4,7 @@ import asyncio
 import json
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from docmill.core.faults import Faulted
 from docmill.core.pipeline import Artifact
@@ -13,6 +13,11 @@ from docmill.work.framing import Frame, Kind
 from docmill.work.verdict import plain
 
 Progress = Callable[[int, str], None]
+
+# What a child may say.
+_SPOKEN: Final = (
+    Kind.PROGRESS, Kind.ASK, Kind.ARTIFACT, Kind.ROWS, Kind.RESULT, Kind.FAULT,
+)  # fmt: skip
 
 
 class Desk(Protocol):
@@ -34,6 +39,7 @@ class Line(asyncio.Protocol):
         self.broke: BaseException | None = None
         self.began_at = self.heard_at = loop.time()
         self.artifact: Artifact | None = None
+        self.rows: dict[str, bytes] = {}
         self._clock = loop.time
         self._progress = progress
         self._desk = desk
@@ -42,9 +48,7 @@ class Line(asyncio.Protocol):
         self._asked = 0
         self._asked_bytes = 0
         self._answering: asyncio.Task[None] | None = None
-        self._splitter = framing.Splitter(
-            Kind.PROGRESS, Kind.ARTIFACT, Kind.RESULT, Kind.FAULT, Kind.ASK
-        )
+        self._splitter = framing.Splitter(*_SPOKEN)
         self._transport: asyncio.Transport | None = None
 
     @property
@@ -95,6 +99,9 @@ class Line(asyncio.Protocol):
         elif frame.kind is Kind.ARTIFACT:
             kind, _, content = frame.payload.partition(b"\n")
             self.artifact = Artifact(content, plain(kind.decode(errors="replace"), 100))
+        elif frame.kind is Kind.ROWS:
+            noun, _, rows = frame.payload.partition(b"\n")
+            self.rows = {plain(noun.decode(errors="replace"), 100): rows, **self.rows}
         else:
             self.word = frame
 
