@@ -100,10 +100,11 @@ def free_port() -> int:
 
 
 async def test_a_job_done_at_the_gateway_keeps_what_it_would_keep_at_home(bench: Bench) -> None:
-    ids = await bench.add(1)
+    options = {"profile": {"tin": "0123456789012345", "trx_code": "04"}}
+    ids = [await add_invoice(bench.pool, bench.store, INVOICE, CORETAX, **options)]
     async with gateway() as url, bench.working(url):
         await until(partial(bench.all_are, ids, Status.COMPLETE))
-    source = Source(io.BytesIO(INVOICE), "a.pdf", PDF, mapping=CORETAX)
+    source = Source(io.BytesIO(INVOICE), "a.pdf", PDF, mapping=CORETAX, options=options)
     home = pipeline.run(source, Tools(lambda _percent, _stage: None))
     assert home.artifact
     assert await bench.result(ids[0], "document") == home.artifact.content

@@ -28,7 +28,9 @@ class ByGateway:
         began_at = self._clock()
         note(5, "sent to the gateway")
         try:
-            answer = await self.guard.through(partial(self._client.convert, file, job.mapping))
+            profile = job.options.get("profile")
+            convert = partial(self._client.convert, file, job.mapping, profile)
+            answer = await self.guard.through(convert)
         except Faulted as exc:
             return Failed(exc.fault.code, exc.detail, "", self._usage(began_at))
         return Returned(answer.data, answer.version, self._usage(began_at), _artifact(answer))
