@@ -5,12 +5,13 @@ import json
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from http import HTTPStatus
 from typing import Any, BinaryIO, Final, Self
 
 import httpx2
 
+from docmill.clients.endpoint import retry_after
 from docmill.core.faults import FAULTS, Faulted
 
 TIMEOUT: Final = timedelta(seconds=180)
@@ -26,6 +27,7 @@ class Answer:
 
     data: bytes
     version: str
+    status: int
     xml: bytes | None = None
 
 
@@ -56,10 +58,10 @@ class GatewayClient:
             async with asyncio.timeout(self._timeout.total_seconds()):
                 read = await self._post(("invoice.pdf", pdf, PDF_PART), fields, JSON)
                 if mapping is None:
-                    return Answer(read.content, _version(read))
+                    return Answer(read.content, _version(read), read.status_code)
                 file = ("invoice.json", read.content, JSON)
                 written = await self._post(file, {**fields, "pretty": "true"}, XML)
-                return Answer(read.content, _version(read), written.content)
+                return Answer(read.content, _version(read), written.status_code, written.content)
 
     async def _post(self, file: Any, fields: Mapping[str, str], wanted: str) -> httpx2.Response:
         answer = await self._http.post(
@@ -93,10 +95,15 @@ def _check(answer: httpx2.Response, wanted: str) -> None:
     kind = answer.headers.get("content-type", "").partition(";")[0].strip()
     if status == HTTPStatus.OK and kind == wanted:
         return
-    refused = HTTPStatus.BAD_REQUEST <= status < HTTPStatus.INTERNAL_SERVER_ERROR
+    busy = status == HTTPStatus.TOO_MANY_REQUESTS
+    refused = HTTPStatus.BAD_REQUEST <= status < HTTPStatus.INTERNAL_SERVER_ERROR and not busy
     stage = answer.headers.get("x-stage", "")
     detail = " ".join(filter(None, (str(answer.url), str(status), _code(answer), stage[:20])))
-    raise Faulted("GW_4XX" if refused else "GW_5XX", detail)
+    facts: dict[str, object] = {"httpStatus": status}
+    pause = retry_after(answer.headers.get("retry-after"), datetime.now(UTC))
+    if pause is not None and not refused:
+        facts["retryAfter"] = pause
+    raise Faulted("GW_4XX" if refused else "GW_5XX", detail, **facts)
 
 
 def _code(answer: httpx2.Response) -> str:
