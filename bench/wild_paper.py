@@ -61,14 +61,15 @@ class Look:
 
 def dated(rng: Random, sale: Sale) -> Callable[[date], str]:
     months: list[str] = WORDS[sale.lang]["months"]
+    short = [month[: 4 if sale.lang == "fr" else 3] for month in months]
     american = sale.lang == "en" and sale.currency == "USD" and rng.random() < 0.4
     shapes: list[Callable[[date], str]] = [
         lambda d: f"{d:%m/%d/%Y}" if american else f"{d:%d/%m/%Y}",
         lambda d: f"{d:%d.%m.%Y}" if sale.lang != "en" else f"{d:%Y-%m-%d}",
         lambda d: f"{d:%Y-%m-%d}",
         lambda d: f"{d.day} {months[d.month - 1]} {d.year}",
-        lambda d: f"{d.day:02} {months[d.month - 1][:3]} {d.year}",
-        lambda d: f"{d.day:02}-{months[d.month - 1][:3]}-{d:%y}",
+        lambda d: f"{d.day:02} {short[d.month - 1]} {d.year}",
+        lambda d: f"{d.day:02}-{short[d.month - 1]}-{d:%y}",
         lambda d: f"{d:%d-%m-%Y}",
         lambda d: f"{d.day}. {months[d.month - 1]} {d.year}",
         lambda d: (
