@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from docmill.pipelines.invoice.layout import Cell, Row, Sheet, cell_of
-from docmill.pipelines.invoice.lexicon import HEADINGS, exact, fold, heading
+from docmill.pipelines.invoice.headings import exact, heading
 from docmill.reading.numbers import find
 from docmill.reading.pages import Word, around
 
@@ -69,7 +69,7 @@ def _names_lines(header: Header) -> bool:
 def _header(sheet: Sheet, row: Row) -> Header | None:
     """The heading around a row that names two columns or more."""
     words = [word.text for cell in row.cells for word in cell.words]
-    if len(words) > 60 or sum(fold(word) in HEADINGS for word in words) < 2:
+    if len(words) > 60 or sum(bool(heading(word)) for word in words) < 2:
         return None
     anchors = list(_named(row))
     if len({column.kind for column, _ in anchors if column.kind}) < 2 or _numeric(row, sheet):

@@ -10,10 +10,9 @@ from typing import Final
 
 from docmill.reading.dates import folded
 
-_CURRENCY: Final = re.compile(
+CURRENCY_MARKS: Final = re.compile(
     r"\((?:eur|usd|idr|rp|gbp|€|\$)[^)]*\)|[€$£]|(?<!\w)(?:Rp|IDR|EUR|USD)\.?(?!\w)", re.IGNORECASE
 )
-_BRACKETS: Final = re.compile(r"\([^)]*\)")
 _KEPT: Final = re.compile(r"[^a-z0-9#%]")
 _PAPER: Final = (
     r"(?:tax|sales|commercial|vat|proforma)?(?:invoice|inv|\w*rechnung|faktura|faktur|facture"
@@ -201,24 +200,3 @@ COMPANY: Final = re.compile(
 def fold(text: str) -> str:
     """Text as labels are compared."""
     return _KEPT.sub("", folded(text).replace("ß", "ss"))
-
-
-@lru_cache(maxsize=8192)
-def heading(text: str) -> str:
-    """The kind of a table column with this heading; the empty string where it is none."""
-    return exact(text) or _bilingual(text)
-
-
-def exact(text: str) -> str:
-    """The kind of a heading in one language, its currency and brackets left out."""
-    bare = _CURRENCY.sub("", text)
-    return HEADINGS.get(fold(bare)) or HEADINGS.get(fold(_BRACKETS.sub("", bare)), "")
-
-
-def _bilingual(text: str) -> str:
-    """The kind that the halves of `Description / Uraian` agree on."""
-    parts = [part for part in re.split(r"[/|,\n]|\s-\s", text) if fold(part)]
-    known = {kind for part in parts if (kind := HEADINGS.get(fold(part), ""))}
-    if len(parts) < 2 or not known:
-        return ""
-    return "description" if "description" in known else known.pop() if len(known) == 1 else ""

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from docmill.pipelines.invoice import lexicon
+from docmill.pipelines.invoice.headings import exact
 from docmill.pipelines.invoice.layout import Cell, Row, Sheet
 from docmill.pipelines.invoice.roles import role
 from docmill.reading import dates
@@ -96,7 +97,7 @@ def is_name(text: str) -> bool:
         return False
     if bare.endswith((".", ":", "!", "?")) and not company:
         return False
-    worded = bool(lexicon.heading(bare)) or (role(bare)[0] and not company)
+    worded = bool(exact(bare)) or (role(bare)[0] and not company)
     return not worded and len(bare.split()) <= 9 and not dates.find(text)
 
 
