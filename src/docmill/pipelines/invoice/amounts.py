@@ -46,7 +46,7 @@ def amounts_of(sheet: Sheet, skipped: frozenset[int]) -> list[Amount]:
 def _of_row(sheet: Sheet, row: Row) -> Iterator[Amount]:
     inside = [figure for figure in figures(row, sheet.mark) if _money(figure)]
     for at, figure in enumerate(inside):
-        label = _label(row, figure)
+        label = label_of(row, figure)
         if _CONTEXT.search(label):
             continue
         label = label if len(label) <= PROSE else ""
@@ -77,7 +77,7 @@ def _money(figure: Figure) -> bool:
     return not figure.number.percent and len(figure.text.replace(" ", "")) <= 24
 
 
-def _label(row: Row, figure: Figure) -> str:
+def label_of(row: Row, figure: Figure) -> str:
     """The words a number belongs to: before it in its cell, else the nearest cell to the left."""
     own = figure.cell.text[: figure.number.start]
     if _LETTERS.search(_without_numbers(own)):

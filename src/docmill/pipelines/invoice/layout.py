@@ -14,8 +14,10 @@ CELL_GAP: Final = 0.75
 COVERED: Final = 0.6  # of the narrower word: so much in one place is one over the other
 WIDE_SPACE: Final = 0.6
 BULLETS: Final = frozenset("·•|●∙◦▪–—")
+_AMOUNT: Final = r"(?:\d{1,3}(?:[.,]\d{3})+(?:[.,]\d{2})?|\d+[.,]\d{2})(?:,-)?"
 _GLUED: Final = re.compile(
-    r"([^\W\d_]{2,}|\d{1,2}(?:[.,]\d+)?%)(\d{1,3}(?:[.,]\d{3})+(?:[.,]\d{2})?|\d+[.,]\d{2})"
+    rf"([^\W\d_]{{2,}}|\d{{1,2}}(?:[.,]\d+)?%)({_AMOUNT})"
+    rf"|([^\W\d_]{{2,}}|\d{{1,2}}%?)((?:Rp\.?|IDR|USD|EUR|[€$£]){_AMOUNT})"
 )
 _RULE: Final = re.compile(r"[._=-]{4,}")  # leaders and rules drawn with characters
 _MONEY_WORDS: Final = frozenset({"rp", "idr", "usd", "eur", "sgd", "gbp", "rs", "inr", "chf", "rm"})
@@ -161,9 +163,10 @@ def _covers(word: Word, other: Word) -> bool:
 def _parted(word: Word) -> list[Word]:
     """A word, cut where a number is glued to it (`box1.250,00`)."""
     match = _GLUED.fullmatch(word.text) if len(word.text) > 5 else None
-    if not match or fold(match[1]) in _MONEY_WORDS:
+    head = (match[1] or match[3]) if match else ""
+    if not head or fold(head) in _MONEY_WORDS:
         return [word]
-    at = len(match[1])
+    at = len(head)
     x = word.box.x0 + word.box.width * at / len(word.text)
     left, right = replace(word.box, x1=x), replace(word.box, x0=x)
     return [
