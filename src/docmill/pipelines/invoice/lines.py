@@ -143,7 +143,7 @@ def _described(row: Placed, header: Header, label: str) -> bool:
 def _inferred(header: Header, placed: Sequence[Placed]) -> Header:
     """A heading whose columns are what makes most rows add up, where its words do not."""
     sample = [row for row in placed if len(row.numbers) > 2][:SAMPLE]
-    if not sample or _held(header, sample) * 2 >= len(sample):
+    if not sample or _held(header, sample) * 4 >= len(sample):
         return header
     inside = sorted({index for row in sample for index in row.numbers})
     tried = [
