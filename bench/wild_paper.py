@@ -11,6 +11,7 @@ from bench.papers import A4, Paper, width
 from bench.trade import rounded
 from bench.wild_trade import WORDS, Firm, Sale
 
+FRENCH: Final = "janv févr mars avr mai juin juil août sept oct nov déc".split()
 SIGNS: Final = {
     "IDR": ["Rp {}", "Rp{}", "Rp. {}", "IDR {}", "Rp.{},-", "{} IDR"],
     "EUR": ["{} €", "€ {}", "{} EUR", "EUR {}", "€{}"],
@@ -61,7 +62,7 @@ class Look:
 
 def dated(rng: Random, sale: Sale) -> Callable[[date], str]:
     months: list[str] = WORDS[sale.lang]["months"]
-    short = [month[: 4 if sale.lang == "fr" else 3] for month in months]
+    short = FRENCH if sale.lang == "fr" else [month[:3] for month in months]
     american = sale.lang == "en" and sale.currency == "USD" and rng.random() < 0.4
     shapes: list[Callable[[date], str]] = [
         lambda d: f"{d:%m/%d/%Y}" if american else f"{d:%d/%m/%Y}",

@@ -22,14 +22,16 @@ _PAPER: Final = (
 _NO: Final = r"(?:nr|no|number|nummer|numero|nomor|nomer|num|n|id|#|nbr|code)"
 
 NUMBER: Final = re.compile(
-    rf"{_PAPER}(?:penjualan|pembelian)?s?{_NO}|{_NO}(?:de|der|del|da|of)?(?:la|the)?{_PAPER}s?"
+    rf"{_PAPER}(?:penjualan|pembelian)?s?{_NO}(?:de)?(?:facture)?|(?:ref|our|unsere?|notre|nuestra){_PAPER}"
+    rf"|(?:rg|rgn|rech|re|rn|fact|fac|fra|fkt){_NO}|{_NO}(?:de|der|del|da|of)?(?:la|the)?{_PAPER}s?"
     r"|(?:nummer|nr)derrechnung|invoicereference|rechnungs?referenz"
 )
 NUMBER_TITLE: Final = re.compile(
     rf"{_PAPER}s?|rechnung(?:lieferschein)?|invoicefaktur|fakturinvoice"
 )
 NUMBER_WEAK: Final = re.compile(
-    rf"{_NO}|(?:document|documento|dokumen|dokument|doc){_NO}|{_NO}(?:document|dokumen)"
+    rf"{_NO}|(?:document|documento|dokumen|dokument|doc|piece|voucher|vorgangs?){_NO}"
+    rf"|{_NO}(?:de|del)?(?:document|documento|dokumen|piece|pieza|bukti|voucher)"
     r"|(?:booking|transaction|reference|ref|order)(?:id|no|number)|reference|referensi"
 )
 NOT_NUMBER: Final = re.compile(
@@ -45,11 +47,15 @@ DATE: Final = re.compile(
     r"|(?:issue|issued|billing|document|ausstellungs|dokument)(?:date|datum)|issuedon|dateissued"
     r"|dateofsupplyissue|ausgestelltam"
 )
+DATE_LOOSE: Final = re.compile(
+    r".{0,12}(?:date(?![nirv])|datum|tanggal|tgl|fecha|emise|issued|ausgestellt|terbit).{0,8}"
+)
 DATE_PLAIN: Final = re.compile(r"date|datum|tanggal|tgl|fecha|dated|data|le|vom|den|issued")
 NOT_DATE: Final = re.compile(
     r".*(?:liefer|leistung|delivery|order|bestell|livraison|ship|kirim|pesan|due|paid|payment"
     r"|bayar|periode?|period|print|cetak|tempo|echeance|faellig|fallig|associe|debut|definde"
-    r"|entrega|vencimiento|reglement|version).*|po"
+    r"|entrega|ven[cz]|reglement|version|pa[yg]|zahl|limite|settle|regler|prestation|pedido|operacion"
+    r"|commande|auftrag|purchase).*|po"
 )
 DUE: Final = re.compile(
     r"(?:payment|invoice)?due(?:date|on|by)?|(?:please)?pay(?:able|ment)?(?:by|before|until)"
@@ -61,10 +67,17 @@ DUE: Final = re.compile(
     r"|uiterstebetaaldatum|betaaltermijn"
 )
 DUE_PROSE: Final = re.compile(
-    r"(?:zahlbar|zahlen|bezahlen|f[äa]llig|überweisen|begleichen|due|payable|jatuh tempo"
-    r"|payer avant|pay before|paid by|dibayar|vencimiento|échéance|zahlungsziel)",
+    r"\b(?:zahlbar|zahlen|bezahlen|f[äa]llig\w*|überweisen|begleichen|due|pa(?:y|id)(?:able|ment)?"
+    r"|settle\w*|jatuh tempo|tempo|(?:di)?bayar\w*|pembayaran|pelunasan|payer|pa(?:i|y)ement|payable"
+    r"|régl\w+|règlement|abonar|pag(?:ar|o|ado)|venc\w+|échéance|zahlung\w*|betalen|scadenza)\b",
     re.IGNORECASE,
 )
+BY: Final = re.compile(
+    r"\b(?:by|before|until|bis|vor|zum|am|avant|tard|pour|au|le|sebelum|lambat|tanggal|tgl|pada|sampai"
+    r"|antes|hasta|el|del?|on|due|f[äa]llig\w*|tempo|échéance|venc\w+|voor|entro)\b",
+    re.IGNORECASE,
+)
+NOT_DUE: Final = re.compile(r"[sk]konto|discount|escompte|received|diterima|erhalten|reçu", re.IGNORECASE)
 CURRENCY: Final = re.compile(
     r"(?:rechnungs|document|invoice)?(?:currency|wahrung|waehrung|devise|moneda|matauang"
     r"|monnaie)(?:code)?|(?:alle)?betragein"
