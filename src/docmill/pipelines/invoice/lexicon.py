@@ -40,6 +40,15 @@ NOT_NUMBER: Final = re.compile(
     r"|konto|tax(?:id|no|number)|vat|npwp|telp|phone|fax|line|ligne|item|serial|po(?:no|number)).*"
 )
 
+_THINGS: Final = (
+    r"(?:order|pesanan|delivery|suratjalan|liefer\w*|kunden?|debitor|client|cliente|customer|cust|pelanggan"
+    r"|bestell\w*|auftrags?|contract|kontrak|contrat|vertrags?|commande|pedido|albaran|livraison|po|do"
+    r"|spk|project|projekt|account|rekening)"
+)
+OTHER_NUMBER: Final = re.compile(
+    rf"(?:{_NO}|kode|cod|ref|your|ihre?|votre|su|bon)(?:de|del)?{_THINGS}|{_THINGS}s?(?:{_NO}|kode|ref|date)"
+)
+
 DATE: Final = re.compile(
     rf"{_PAPER}s?(?:date|datum|dt|tanggal|tgl|fecha|data)"
     rf"|(?:date|tanggal|tgl|fecha|datum|data)(?:of|de|del|der|d)?(?:la|the)?(?:issue|issued|{_PAPER}|l?emission"
@@ -78,6 +87,11 @@ BY: Final = re.compile(
     re.IGNORECASE,
 )
 NOT_DUE: Final = re.compile(r"[sk]konto|discount|escompte|received|diterima|erhalten|reçu", re.IGNORECASE)
+TERMS: Final = re.compile(
+    r"cod|net|tunai|cash|contado|comptant|(?:payment|paiement|reglement)?(?:terms?|termin|conditions?)"
+    r"(?:of|de)?(?:payment|paiement|reglement)?|zahlungsbedingung(?:en)?|syaratpembayaran|konditionen"
+    r"|(?:mode|forma|condiciones)de(?:reglement|paiement|pago)|echeance(?:le)?|datelimite.*"
+)
 CURRENCY: Final = re.compile(
     r"(?:rechnungs|document|invoice)?(?:currency|wahrung|waehrung|devise|moneda|matauang"
     r"|monnaie)(?:code)?|(?:alle)?betragein"
@@ -90,7 +104,8 @@ BUYER: Final = re.compile(
     r"|pelanggan|ditagihkan(?:kepada|ke)|tagihan(?:kepada|untuk|ke)|dijualkepada|(?:adresse)?(?:du"
     r"|de)?(?:client|facturation)|factureea?|acheteur|destinataire|facturea|klant|factuuradres|aan"
     r"|spettle|spett|destinatario|intestatario|cliente|facturara|comprador|datosdelcliente"
-    r"|facturadoa|recipient|attentionto|to|for|an|untuk|(?:customer|client|buyer|guest|company"
+    r"|facturadoa|senores|sres|doit|adressea|alattentionde|ditujukankepada|ditagihke|empfanger"
+    r"|invoicefor|direcciondefacturacion|adressedefacturation|recipient|attentionto|to|for|an|untuk|(?:customer|client|buyer|guest|company"
     r"|pelanggan|pembeli)s?(?:name|nama)|nama(?:pembeli|pelanggan|customer)"
 )
 SELLER: Final = re.compile(
@@ -103,10 +118,11 @@ SHIP: Final = re.compile(
     r"(?:ship|deliver(?:ed)?)(?:ping)?to|(?:ship|deliver|shipping|delivery)(?:y|ping)?address"
     r"|lieferadresse|lieferanschrift|dikirim(?:ke|kepada)|alamatpengiriman|adressedelivraison"
     r"|livraison.*|direcciondeentrega|consignee|afleveradres|bezorgadres|verzendadres"
-    r"|billing(?:contact)|technicalcontact|kirimke|tujuanpengiriman|shipto.*"
+    r"|warenempfanger|lieferungan|livrea|lieudelivraison|enviara|direcciondeenvio|lugardeentrega"
+    r"|alamatkirim|gudang(?:tujuan)?|billing(?:contact)|technicalcontact|kirimke|tujuanpengiriman|shipto.*"
 )
 HOLDER: Final = re.compile(
-    r"(?:account|acc?|bankaccount|beneficiary)s?(?:name|holder)|beneficiary|kontoinhaber|atasnama"
+    r"(?:account|acc?|bankaccount|beneficiary)s?(?:name|holder)|beneficiary|(?:konto)?inhaber|alordrede|beneficiario|atasnama"
     r"|an|namarekening|namapemilikrekening|titulaire(?:ducompte)?|titular|beneficiaire|zahlungsempfanger|penerima|payableto|payee"
     r"|makeallcheques?payableto"
 )
@@ -201,11 +217,11 @@ _COLUMNS: Final = {
 }
 HEADINGS: Final = {name: kind for kind, names in _COLUMNS.items() for name in names.split()}
 COMPANY: Final = re.compile(
-    r"(?<!\w)(?:GmbH|mbH|AG|KG|KGaA|OHG|UG|GbR|e\.?\s?K\.?|e\.?\s?V\.?|SE|SARL|S\.?A\.?R\.?L\.?"
+    r"(?<!\w)(?:GmbH|GMBH|LTD|LIMITED|TBK|INC|PTE|mbH|AG|KG|KGaA|OHG|UG|GbR|e\.?\s?K\.?|e\.?\s?V\.?|SE|SARL|S\.?A\.?R\.?L\.?"
     r"|SAS|SASU|EURL|S\.A\.S?\.?|SA|Ltd\.?|Limited|LLC|L\.L\.C\.|Inc\.?|Corp\.?|Corporation|PLC"
-    r"|LLP|Pty|Pvt\.?|PT\.?|P\.T\.|CV\.?|C\.V\.|UD\.?|Tbk\.?|Persero|Perum|S\.?L\.?U?\.?"
+    r"|LLP|Pty|PD\.?|KAP|Pvt\.?|PT\.?|P\.T\.|CV\.?|C\.V\.|UD\.?|Tbk\.?|Persero|Perum|S\.?L\.?U?\.?"
     r"|S\.?r\.?l\.?|B\.?V\.?|N\.?V\.?|Co\.|Company|Oy|AB|A/S|ApS|Sdn\.?|Bhd\.?|Pte\.?|Firma"
-    r"|Koperasi|Yayasan|Toko|gGmbH|Stiftung|Verlag|Versicherung\w*)(?!\w)"
+    r"|Koperasi|KOPERASI|Yayasan|Toko|TOKO|S\.? ?Coop\.?|gGmbH|Stiftung|Verlag|Versicherung\w*)(?!\w)"
 )
 
 

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from statistics import median
 from typing import Final
 
 from docmill.pipelines.invoice import lexicon
@@ -20,11 +21,13 @@ from docmill.pipelines.invoice.names import (
     lines_below,
     named,
     parts_of,
+    prose,
 )
 
 COMPANY: Final = 0.2
 LABELLED: Final = 0.85
 MAX_PAGES: Final = 3  # beyond them nobody is named for the first time, but on the last
+LARGER: Final = 0.15
 MENTIONED: Final = 0.1
 _POSTCODE: Final = re.compile(r"(?<!\d)(?:[A-Z]{1,2}-)?\d{4,6}(?!\d)")
 _CONTACT: Final = re.compile(
@@ -51,7 +54,9 @@ def parties(sheet: Sheet, phrases: list[Phrase], skipped: frozenset[int]) -> tup
     blocks = blocks_of(sheet)
     senders = list(_senders(sheet))
     sold_by = [*_labelled(sheet, phrases, lexicon.SELLER, 1.0)]
-    buyers = [*_labelled(sheet, phrases, lexicon.BUYER, 1.0), *_under_sender(sheet, senders)]
+    lower = max(skipped, default=len(sheet.rows))
+    buyers = [*_labelled(sheet, _above(phrases, lower), lexicon.BUYER, 1.0)]
+    buyers += _under_sender(sheet, senders)
     sure = {lexicon.fold(name.text) for name in sold_by if name.score > 0.8}
     buyers += _addressed(sheet, blocks)
     sellers = [*sold_by, *_sellers(sheet, phrases, blocks, senders)]
@@ -65,6 +70,11 @@ def parties(sheet: Sheet, phrases: list[Phrase], skipped: frozenset[int]) -> tup
         Party(seller, ids[0], address_of(sheet, seller)),
         Party(buyer, ids[1], address_of(sheet, buyer)),
     )
+
+
+def _above(phrases: list[Phrase], lower: int) -> list[Phrase]:
+    """Labels over the end of the table: under it `an` is who is paid, not who pays."""
+    return [phrase for phrase in phrases if phrase.row.index <= lower or len(phrase.key) > 9]
 
 
 def _known(name: Value | None, sure: set[str]) -> Value | None:
@@ -185,7 +195,8 @@ def _senders(sheet: Sheet) -> Iterator[tuple[Row, Cell]]:
             return
         for cell in row.cells:
             parts = parts_of(cell.text)
-            enough = 3 <= len(parts) <= 6 and _POSTCODE.search(cell.text) and len(cell.text) < 140
+            placed = any(char.isdigit() for part in parts[1:] for char in part)
+            enough = 3 <= len(parts) <= 6 and placed and len(cell.text) < 140
             if enough and not _CONTACT.search(cell.text) and is_name(parts[0]):
                 yield row, cell
 
@@ -241,13 +252,14 @@ def _letterhead(sheet: Sheet, block: Block) -> Iterator[Name]:
     if not names or block.ship or not (block.address or block.contact):
         return
     height = names[0].box.y0 / sheet.height(names[0].page)
-    worth = 0.15 + 0.25 * block.contact + (0.15 if block.address and block.contact else 0.05)
+    worth = 0.15 + 0.25 * block.contact + (0.15 if block.address and block.contact == 1 else 0.05)
     worth += 0.3 if height < 0.12 else 0.05 if height > 0.85 else 0.0
     if len(names) > 1 and lexicon.COMPANY.search(names[1].text):
         names = sorted(names[:2], key=lambda cell: not lexicon.COMPANY.search(cell.text))
     for order, cell in enumerate(names[:2]):
         less = 0.1 if lexicon.COMPANY.search(cell.text) or _again(sheet, cell) else 0.3
-        yield named(cell, 0, worth - 0.1 * (cell.page > 1) - less * order)
+        slogan = 0.2 if prose(cell.text) and len(names) > 1 else 0.0
+        yield named(cell, 0, worth - 0.1 * (cell.page > 1) - less * order - slogan + _size(sheet, cell))
 
 
 def _again(sheet: Sheet, cell: Cell) -> bool:
@@ -269,4 +281,11 @@ def _companies(sheet: Sheet, row: Row) -> Iterator[Name]:
             and (edge or lexicon.COMPANY.search(part))
             and len(part.split()) <= 7
         ):
-            yield named(cell, 0, 0.05 + edge + imprint - 0.05 * (row.page > 1))
+            large = _size(sheet, cell) if edge else 0.0
+            yield named(cell, 0, 0.05 + edge + imprint + large - 0.05 * (row.page > 1))
+
+
+def _size(sheet: Sheet, cell: Cell) -> float:
+    """What is set larger than the rest of the page is worth more."""
+    usual = median(row.height for row in sheet.rows if row.cells)
+    return LARGER if cell.box.height > 1.25 * usual else 0.0
