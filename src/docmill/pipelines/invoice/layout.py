@@ -13,6 +13,7 @@ SAME_ROW: Final = 0.4  # of the height: how far middles on one row may lie apart
 CELL_GAP: Final = 0.75
 COVERED: Final = 0.6  # of the narrower word: so much in one place is one over the other
 WIDE_SPACE: Final = 0.6
+NARROW: Final = 0.5  # how wide a mark is beside a figure
 BULLETS: Final = frozenset("·•|●∙◦▪–—")
 _AMOUNT: Final = r"(?:\d{1,3}(?:[.,]\d{3})+(?:[.,]\d{2})?|\d+[.,]\d{2})(?:,-)?"
 _GLUED: Final = re.compile(
@@ -208,15 +209,26 @@ def figures(row: Row, mark: Mark) -> list[Figure]:
 
 
 def _with_hidden(figure: Figure, hidden: Sequence[Word], mark: Mark) -> Figure:
+    under = [word for word in hidden if _overlap(word.box, figure.box)]
+    texts = [*(word.text for word in under), _laid_over(figure, under)] if under else []
     others = [
-        reading
-        for word in hidden
-        if _overlap(word.box, figure.box)
-        for number in find(word.text, mark)
-        for reading in number.readings
+        reading for text in texts for number in find(text, mark) for reading in number.readings
     ]
     readings = tuple(dict.fromkeys((*figure.number.readings, *others)))
     return replace(figure, number=replace(figure.number, readings=readings))
+
+
+def _laid_over(figure: Figure, words: Sequence[Word]) -> str:
+    """What lies under a number, completed by it: a figure in both is on the page only once."""
+    text, box = figure.text, figure.box
+    widths = [NARROW if char in ".,' " else 1.0 for char in text]
+    step = box.width / sum(widths)
+    ends = [box.x0 + step * sum(widths[: at + 1]) for at in range(len(text))]
+    made = dict(enumerate(text))
+    for word in words:
+        first = sum(end <= word.box.x0 + step / 3 for end in ends)
+        made.update({first + at: char for at, char in enumerate(word.text)})
+    return "".join(made[at] for at in sorted(made))
 
 
 def _overlap(one: Box, other: Box) -> bool:

@@ -27,6 +27,8 @@ from docmill.pipelines.invoice.names import (
 COMPANY: Final = 0.2
 LABELLED: Final = 0.85
 MAX_PAGES: Final = 3  # beyond them nobody is named for the first time, but on the last
+IMPRINT: Final = 0.45  # what a name is worth in a line at the edge that says who sends
+ADDRESSED: Final = 0.25
 LARGER: Final = 0.15
 MENTIONED: Final = 0.1
 _POSTCODE: Final = re.compile(r"(?<!\d)(?:[A-Z]{1,2}-)?\d{4,6}(?!\d)")
@@ -230,12 +232,14 @@ def _sellers(
     known = domains(sheet)
     for _, cell in senders:
         yield named(cell, 0, 0.85)
-    for name in _labelled(sheet, phrases, lexicon.HOLDER, 0.6):
-        yield _better(name, known)
+    own = [*_labelled(sheet, phrases, lexicon.HOLDER, 0.6)]
+    own += [name for row in sheet.rows for name in _companies(sheet, row) if name.score >= IMPRINT]
+    found = list(own)
     for block in blocks:
-        yield from (_better(name, known) for name in _letterhead(sheet, block))
+        found += _letterhead(sheet, block, {lexicon.fold(name.text) for name in own})
     for row in sheet.rows:
-        yield from (_better(name, known) for name in _companies(sheet, row))
+        found += [name for name in _companies(sheet, row) if name.score < IMPRINT]
+    yield from (_better(name, known) for name in found)
 
 
 def _better(name: Name, known: dict[str, float]) -> Name:
@@ -246,14 +250,19 @@ def _better(name: Name, known: dict[str, float]) -> Name:
     return Name(name.text, name.cell, name.start, min(name.score + more, 1.1))
 
 
-def _letterhead(sheet: Sheet, block: Block) -> Iterator[Name]:
-    """A block with telephone, bank or tax number of its own is a letterhead or a footer."""
+def _letterhead(sheet: Sheet, block: Block, own: set[str]) -> Iterator[Name]:
+    """A block with telephone, bank or tax number of its own is a letterhead or a footer.
+
+    One without, on a page that names its owner in an imprint or as a bank's client, is hardly.
+    """
     names = [cell for cell in block.cells[:3] if is_name(cell.text) and not _BANK.search(cell.text)]
     if not names or block.ship or not (block.address or block.contact):
         return
     height = names[0].box.y0 / sheet.height(names[0].page)
     worth = 0.15 + 0.25 * block.contact + (0.15 if block.address and block.contact == 1 else 0.05)
     worth += 0.3 if height < 0.12 else 0.05 if height > 0.85 else 0.0
+    text = lexicon.fold(block.text)
+    worth -= ADDRESSED if own and not block.contact and not any(n in text for n in own) else 0.0
     if len(names) > 1 and lexicon.COMPANY.search(names[1].text):
         names = sorted(names[:2], key=lambda cell: not lexicon.COMPANY.search(cell.text))
     for order, cell in enumerate(names[:2]):
