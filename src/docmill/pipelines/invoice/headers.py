@@ -79,7 +79,7 @@ def _header(sheet: Sheet, row: Row) -> Header | None:
     for step in (-1, 1):
         at = row.index + step
         while _joins(sheet, at, at - step, row):
-            for piece in (piece for cell in sheet.rows[at].cells for piece in _pieces(cell)):
+            for piece in (piece for cell in sheet.rows[at].cells for piece in _several(cell)):
                 _stack(columns, at, piece)
             first, last = min(first, at), max(last, at)
             at += step
@@ -110,6 +110,16 @@ def _pieces(cell: Cell) -> list[Cell]:
             pieces.append([])
         pieces[-1].append(word)
     return [cell_of(words, cell.page) for words in pieces] if len(pieces) > 1 else [cell]
+
+
+def _several(cell: Cell) -> list[Cell]:
+    """The pieces of a cell, one that names several columns cut into them."""
+    found: list[Cell] = []
+    for piece in _pieces(cell):
+        parts = _headings(piece)
+        known = {column.kind for column, _ in parts}
+        found += [part for _, part in parts] if len(known) > 1 and "" not in known else [piece]
+    return found
 
 
 def _headings(cell: Cell) -> list[tuple[Column, Cell]]:

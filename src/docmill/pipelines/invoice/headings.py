@@ -14,11 +14,11 @@ _SPLIT: Final = re.compile(r"[/|,\n]|\s-\s")
 _SIGNS: Final = re.compile(r"[^a-z@%#]+")
 
 _PRICE: Final = re.compile(
-    r"preis|price|harga|prix|preci|prezz|prijs|\bp ?u\b|\be ?p\b|\brate\b|tarif|\bcost|\bsatz\b|@"
+    r"preis|price|harga|prix|preci|prezz|prijs|\bp ?u\b|\be ?p\b|\brate\b|tarif|\bcost|\bsatz\b|@|\bp v? ?u"
 )
 _UNIT: Final = re.compile(
     r"\bunit|einzel|satuan|\bsat\b|\beach\b|\bper\b|\bpro\b|stuck|\bstk\b|einh|\buni?d|@|\be p"
-    r"|\bp u\b|\bpu\b|eenheid|\buom\b|\bu m\b"
+    r"|\bp u\b|\bpu\b|\bp v u\b|eenheid|\buom\b|\bu m\b"
 )
 _SUM: Final = re.compile(
     r"total|summe|\bsum|betrag|jumlah|\bjml\b|amount|montant|import[eo]|gesamt|nilai|\bwert\b"
@@ -39,7 +39,7 @@ _GROSS: Final = re.compile(r"incl|inkl|ttc|brut|gross|termasuk")
 _CODE: Final = re.compile(r"\bkode|\bcode|codi[gc]|\bref|\bsku\b|\bpart n|artikeln|\bart nr|\bbest nr|\bitem (?:no|code)")
 _WORDS: Final = re.compile(
     r"desc|bezeichn|beschreib|desig|libell|uraian|keterangan|rincian|\bnama|barang|jasa|produ"
-    r"|\bitems?\b|articl|artikel|articul|leistung|servi|prestat|concept|detail|particular|activit"
+    r"|\bitems?\b|articl|artikel|articul|leistung|servi|prestat|concept|detail|detalle|particular|activit"
     r"|pekerjaan|goods|omschr|jenis"
 )
 
@@ -70,7 +70,7 @@ def _made_of(text: str) -> str:
     if len(text) > MAX_CHARS or len(text.split()) > MAX_WORDS or any(c.isdigit() for c in text):
         return ""
     words = _SIGNS.sub(" ", folded(CURRENCY_MARKS.sub("", text)).replace("ß", "ss")).strip()
-    if _OFF.search(words):
+    if _OFF.search(words) or words in {"desc %", "% desc"}:
         return "discount"
     if _TAX.search(words) and not _WITHOUT.search(words):
         return "tax_amount" if _SUM.search(words) else "tax_rate"

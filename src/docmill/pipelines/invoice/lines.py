@@ -52,7 +52,7 @@ def lines_of(sheet: Sheet) -> Table:
     rows: set[int] = set()
     for at, header in enumerate(used):
         end = used[at + 1].first if at + 1 < len(used) else len(sheet.rows)
-        found = _body(sheet, header, sheet.rows[header.last + 1 : end])
+        found = body(sheet, header, sheet.rows[header.last + 1 : end])
         lines += found
         last = found[-1].row.index if found else header.last
         rows |= set(range(header.first, last + 1))
@@ -81,7 +81,13 @@ def _amount_kind(header: Header) -> str:
     return next((kind for kind in ("amount", "gross", "unit_price") if header.has(kind)), "amount")
 
 
-def _body(sheet: Sheet, header: Header, rows: Sequence[Row]) -> list[Raw]:
+def proven(table: Table) -> int:
+    """How many lines of a table add up."""
+    return sum(map(_holds, table.lines))
+
+
+def body(sheet: Sheet, header: Header, rows: Sequence[Row]) -> list[Raw]:
+    """The lines among these rows, in the columns of a heading."""
     placed = place(header, rows, sheet.mark)
     header = _inferred(header, placed)
     kind = _amount_kind(header)
