@@ -57,6 +57,12 @@ class Phrase:
         return len(rest) <= 1 or rest[0] == ":" or rest[1:].lstrip()[:1] in {":", ""}
 
 
+    @property
+    def twinned(self) -> bool:
+        """Whether the label follows once more, in another language."""
+        return bool(_TWIN.match(self.cell.text, self.end))
+
+
 @dataclass(frozen=True, slots=True)
 class Spot:
     """A text where a label's value may stand."""

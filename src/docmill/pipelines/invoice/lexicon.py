@@ -123,7 +123,7 @@ SHIP: Final = re.compile(
 )
 HOLDER: Final = re.compile(
     r"(?:account|acc?|bankaccount|beneficiary)s?(?:name|holder)|beneficiary|(?:konto)?inhaber|alordrede|beneficiario|atasnama"
-    r"|an|namarekening|namapemilikrekening|titulaire(?:ducompte)?|titular|beneficiaire|zahlungsempfanger|penerima|payableto|payee"
+    r"|an|namarekening|namapemilikrekening|titulaire(?:ducompte)?|titular|beneficiaire|zahlungsempfanger|(?:nama)?penerima(?:transfer|dana)|payableto|payee"
     r"|makeallcheques?payableto"
 )
 TAX_ID: Final = re.compile(

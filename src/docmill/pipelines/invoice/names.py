@@ -118,7 +118,11 @@ def is_name(text: str) -> bool:
 
 
 def _labelling(text: str) -> bool:
-    """Whether the words only say that a name follows."""
+    """Whether the words only say that a name follows, in one language or two."""
+    return any(_label(part) for part in text.split(" / "))
+
+
+def _label(text: str) -> bool:
     key = lexicon.fold(text)
     patterns = (
         lexicon.BUYER,

@@ -38,7 +38,12 @@ _CONTACT: Final = re.compile(
 )
 _NAME_LABEL: Final = re.compile(r"(?:name|nama|nom|nombre|company|firma|perusahaan|namaperusahaan)")
 _COURTESIES: Final = frozenset({"herr", "herrn", "frau", "bapak", "ibu", "mr", "mrs", "mme"})
-_BANK: Final = re.compile(r"\b(?:bank|sparkasse|banque|banco)\b", re.IGNORECASE)
+_BANK: Final = re.compile(r"\b(?:\w*bank|\w*sparkasse|banque|banco|hsbc|crédit)\b", re.IGNORECASE)
+_HOLDER: Final = re.compile(
+    r"(?:a/n|a\.n\.?|an\.|atas nama|nama (?:pemilik )?rekening|inhaber|titulaire|titular|payee|beneficiary"
+    r"|bénéficiaire|beneficiario|à l'ordre de|account name|a/c name)\s*:?\s+(?=\S)",
+    re.IGNORECASE,
+)
 _OWN: Final = re.compile(r"NPWP|USt|VAT|TVA|HRB|IBAN|SIRET|[Tt]el\b|@|www", re.IGNORECASE)
 _OTHER_LABEL: Final = re.compile(r"[^:]{2,30}\s?:(?:\s|$)")
 
@@ -149,7 +154,8 @@ def _labelled(
     for phrase in matching(phrases, pattern):
         short = len(phrase.key) < 5
         colon = phrase.cell.text[phrase.end - 1] == ":"
-        if not phrase.first or (short and not phrase.closed) or not (colon or phrase.closed):
+        closed = phrase.closed or phrase.twinned
+        if not phrase.first or (short and not closed) or not (colon or closed):
             continue
         worth = weight - 0.05 * (phrase.cell.page - 1) - (0.25 if short else 0.0)
         yield from _behind(sheet, phrase, worth)
@@ -232,7 +238,7 @@ def _sellers(
     known = domains(sheet)
     for _, cell in senders:
         yield named(cell, 0, 0.85)
-    own = [*_labelled(sheet, phrases, lexicon.HOLDER, 0.6)]
+    own = [*_labelled(sheet, phrases, lexicon.HOLDER, 0.6), *_holders(sheet)]
     own += [name for row in sheet.rows for name in _companies(sheet, row) if name.score >= IMPRINT]
     found = list(own)
     for block in blocks:
@@ -240,6 +246,14 @@ def _sellers(
     for row in sheet.rows:
         found += [name for name in _companies(sheet, row) if name.score < IMPRINT]
     yield from (_better(name, known) for name in found)
+
+
+def _holders(sheet: Sheet) -> Iterator[Name]:
+    """Whose the bank account is, where a line says so without a colon."""
+    for _, _, cell in sheet.cells:
+        label = _HOLDER.match(cell.text)
+        if label and is_name(cell.text[label.end() :]):
+            yield named(cell, label.end(), 0.6)
 
 
 def _better(name: Name, known: dict[str, float]) -> Name:
@@ -283,7 +297,9 @@ def _companies(sheet: Sheet, row: Row) -> Iterator[Name]:
     edge = 0.25 if height < 0.12 else 0.15 if height > 0.88 else 0.0
     for cell in row.cells:
         part = parts_of(cell.text)[0]
-        imprint = 0.3 if edge and len(parts_of(cell.text)) > 2 and _OWN.search(cell.text) else 0.0
+        several = len(parts_of(cell.text)) > 2 and _OWN.search(cell.text)
+        columns = height > 0.88 and len(row.cells) > 1 and _OWN.search(row.text)
+        imprint = 0.3 if edge and (several or columns) else 0.0
         if (
             is_name(part)
             and not _BANK.search(part)
