@@ -136,7 +136,13 @@ def _date(year: str, month: str, day: str) -> date | None:
 def _month(word: str) -> str:
     plain = word.lower().replace("ä", "ae").replace("ß", "ss")
     known = MONTHS.get(folded(plain)) or MONTHS.get(folded(word))
-    return str(known) if known else ""
+    return str(known or _begun(folded(word)) or "")
+
+
+def _begun(word: str) -> int:
+    """The month that a word of four letters or more begins, if it can be no other."""
+    begun = {number for name, number in MONTHS.items() if name.startswith(word)}
+    return begun.pop() if len(word) > 3 and len(begun) == 1 else 0
 
 
 def folded(text: str) -> str:

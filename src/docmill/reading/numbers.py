@@ -48,6 +48,7 @@ SYMBOLS: Final = {
 }
 
 _FIGURE: Final = re.compile(r"\d")
+_APART: Final = re.compile(r"^[-−–]\s")  # a minus, or the empty cell before the number
 _SPACES: Final = re.compile(r"['’ \xa0]")
 _NO_CENTS: Final = re.compile(r"[.,][-–]{1,2}$")
 _MONEY: Final = (
@@ -96,6 +97,8 @@ def find(text: str, mark: Mark = "") -> list[Number]:
         values = readings(match["digits"], mark)
         if values:
             signed = tuple(-value if negative else value for value in values)
+            if negative and _APART.search(match[0]):
+                signed += values
             money = currency(match["before"] or match["after"] or "")
             start = match.start() + bool(match["open"] and not match["close"])
             end = match.end() - bool(match["close"] and not match["open"])

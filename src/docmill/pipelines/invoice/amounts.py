@@ -14,11 +14,12 @@ EARLIER: Final = 0.35  # what a number is worth behind which another one stands
 FROM_ABOVE: Final = 0.7
 ROWS_ABOVE: Final = 4
 PROSE: Final = 70
+LONG: Final = 6
 _CONTEXT: Final = re.compile(
     r"(?:\b(?:auf|on|aus|von|sur|of|dari|x|de|every|bis|from|over)|(?<!\w)[x×*@])\s*$",
     re.IGNORECASE,
 )
-_LETTERS: Final = re.compile(r"[^\W\d_]{2,}")
+_LETTERS: Final = re.compile(r"[^\W\d_]\.?[^\W\d_]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +46,7 @@ def amounts_of(sheet: Sheet, skipped: frozenset[int]) -> list[Amount]:
 def _of_row(sheet: Sheet, row: Row) -> Iterator[Amount]:
     inside = [figure for figure in figures(row, sheet.mark) if _money(figure)]
     for at, figure in enumerate(inside):
-        label = _label(row, figure)
+        label = label_of(row, figure)
         if _CONTEXT.search(label):
             continue
         label = label if len(label) <= PROSE else ""
@@ -53,8 +54,10 @@ def _of_row(sheet: Sheet, row: Row) -> Iterator[Amount]:
         last = follower is None or _label_between(row, figure, follower)
         kind, weight = role(label) if label else ("", 0.0)
         if kind:
-            worth = weight * (1 if last else EARLIER)
+            worth = weight * (1 if last else EARLIER) * (EARLIER if _id_like(figure) else 1)
             yield from _readings(kind, worth, figure, label)
+        elif last and label:
+            yield Amount("", figure.number.value, 0.0, figure, label, figure.cell.page)
         if not kind or not last or (at and not _label_between(row, inside[at - 1], figure)):
             yield from _by_heading(sheet, row, figure)
 
@@ -65,11 +68,16 @@ def _readings(kind: str, weight: float, figure: Figure, label: str) -> Iterator[
         yield Amount(kind, value, weight * (1 if not order else 0.6), figure, label, page)
 
 
+def _id_like(figure: Figure) -> bool:
+    """Whether a number is rather a telephone's or a tax office's: long, without any mark."""
+    return len(figure.text) > LONG and figure.text.isdigit()
+
+
 def _money(figure: Figure) -> bool:
     return not figure.number.percent and len(figure.text.replace(" ", "")) <= 24
 
 
-def _label(row: Row, figure: Figure) -> str:
+def label_of(row: Row, figure: Figure) -> str:
     """The words a number belongs to: before it in its cell, else the nearest cell to the left."""
     own = figure.cell.text[: figure.number.start]
     if _LETTERS.search(_without_numbers(own)):

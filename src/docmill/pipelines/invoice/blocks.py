@@ -18,10 +18,11 @@ _ADDRESS: Final = re.compile(
     re.IGNORECASE,
 )
 _CONTACT: Final = re.compile(
-    r"\btel|\bfon\b|phone|telp|\bfax|e-?mail|www\.|https?:|@|\biban|\bbic\b|swift|\bust|\bvat|npwp"
-    r"|\btva\b|siret|gstin|\bhrb|\bbank|gesch[äa]ftsf|capital",
+    r"\btel|\bt[ée]l\b|\btfno|\bfon\b|phone|telp|\bfax|e-?mail|www\.|https?:|@|\biban|\bbic\b|swift|siret"
+    r"|\bhrb|\bbank|gesch[äa]ftsf|capital|\bhp/wa",
     re.IGNORECASE,
 )
+_TAXED: Final = re.compile(r"\bust|\bvat|npwp|\btva\b|gstin|\bcif\b|\bnif\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +43,9 @@ class Block:
         )
 
     @property
-    def contact(self) -> bool:
-        return bool(_CONTACT.search(self.text))
+    def contact(self) -> float:
+        """How much it says of how to reach or pay somebody; a tax number alone says less."""
+        return 1.0 if _CONTACT.search(self.text) else 0.5 if _TAXED.search(self.text) else 0.0
 
     @property
     def ship(self) -> bool:
@@ -100,6 +102,6 @@ def _run(cells: list[Cell], at: int) -> list[Cell]:
 
 def _aligned(cell: Cell, last: Cell) -> bool:
     left = abs(cell.box.x0 - last.box.x0) < ALIGNED
-    right = abs(cell.box.x1 - last.box.x1) < ALIGNED / 2
+    right = abs(cell.box.x1 - last.box.x1) < ALIGNED
     middle = abs(cell.box.x0 + cell.box.x1 - last.box.x0 - last.box.x1) < ALIGNED
     return left or right or middle

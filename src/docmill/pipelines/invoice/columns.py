@@ -8,9 +8,11 @@ from typing import Final
 from docmill.pipelines.invoice.headers import Column, Header
 from docmill.pipelines.invoice.layout import Figure, Row, figures
 from docmill.reading.numbers import Mark
+from docmill.reading.pages import Box
 
 FAR: Final = 45.0
 LEFT_OUT: Final = 14.0
+ALONE: Final = 9.0  # the cost of a number that is between a column's neighbours
 WORDY: Final = frozenset({"description", "code", "date", "unit"})
 _PERCENT: Final = frozenset({"discount", "tax_rate", ""})
 
@@ -120,7 +122,20 @@ def _cost(header: Header, index: int, figure: Figure, edges: Edges | None) -> fl
         apart = max(edges.x0 - box.x1, box.x0 - edges.x1, 0.0)
     cost = off / 3 + apart
     inside = column.x0 - 2 <= (box.x0 + box.x1) / 2 <= column.x1 + 2
-    return min(cost, 6.0 if inside else FAR * 4) if cost < FAR else FAR * 4
+    if inside and cost < FAR:
+        return min(cost, 6.0)
+    if not edges and _in_slot(header, index, box):
+        return min(cost, ALONE)
+    return cost if cost < FAR else FAR * 4
+
+
+def _in_slot(header: Header, index: int, box: Box) -> bool:
+    """Whether a number stands under no other heading between this column's neighbours."""
+    columns = header.columns
+    left = columns[index - 1] if index else None
+    right = columns[index + 1] if index + 1 < len(columns) else None
+    after = columns[index].x0 if left is None or left.kind in WORDY else left.x1
+    return box.x0 >= after - 2 and (right is None or box.x1 <= right.x0 + 1)
 
 
 def _kind_fits(column: Column, figure: Figure) -> bool:

@@ -9,16 +9,18 @@ from typing import Final
 
 from docmill.pipelines.invoice import lexicon
 from docmill.pipelines.invoice.labels import Phrase, Spot, Where, matching, spots
-from docmill.pipelines.invoice.layout import Cell, Row, Sheet
+from docmill.pipelines.invoice.layout import Cell, Row, Sheet, beneath
 from docmill.pipelines.invoice.model import Value
 from docmill.reading import dates, numbers
 from docmill.reading.pages import Box
 
+SHORT: Final = 40  # characters: what may be a label
 AGAIN: Final = 0.06  # for each further place that says the same
 _ID: Final = re.compile(r"[A-Za-z0-9][\w/.&#+-]*(?:\s?/\s?[\w.-]+)*")
 _NO: Final = re.compile(
     r"(?:\(\d+\)\s*|(?:n[°ºr]|no|num(?:mer|ber|[ée]ro)?|#)[.:]*\s*[:#]?\s+|[:#]\s*)+", re.IGNORECASE
 )
+_SPACED: Final = re.compile(r"[A-Z]{1,4}(?: \d[\w/.-]*){1,3}")
 _MONTH_YEAR: Final = re.compile(r"(?:\d{1,2}/\d{4}|\d{1,3}%)$")
 _PLACES: Final = {Where.BEHIND: 0.0, Where.BESIDE: 0.02, Where.BELOW: 0.08, Where.FAR_BELOW: 0.3}
 
@@ -99,9 +101,11 @@ def _id(text: str) -> str:
     made = match[0].rstrip(".-/&+#")
     if re.match(r"[^\s,;]", text[match.end() :]):
         return ""
-    joined = re.match(r"[A-Z]{1,4} \d[\w/.-]*", text)
-    if not any(char.isdigit() for char in made):
-        made = joined[0].rstrip(".-/") if joined else ""
+    joined = _SPACED.match(text)
+    if joined and (joined.end() == len(text) or not any(char.isdigit() for char in made)):
+        made = joined[0].rstrip(".-/")
+    elif not any(char.isdigit() for char in made):
+        made = ""
     if not made or (
         dates.find(text[: len(made) + 16]) and dates.find(text[: len(made) + 16])[0].start == 0
     ):
@@ -128,10 +132,11 @@ def _candidate(value: str, score: float, cell: Cell, start: int, end: int) -> Ca
 def issue_date(sheet: Sheet, phrases: list[Phrase], number: Value | None) -> Value | None:
     """The day of the invoice: by its label, beside its number, or the first date of the page."""
     found: list[Candidate] = []
-    for pattern, weight in ((lexicon.DATE, 1.0), (lexicon.DATE_PLAIN, 0.8)):
+    kinds = ((lexicon.DATE, 1.0), (lexicon.DATE_PLAIN, 0.8), (lexicon.DATE_LOOSE, 0.6))
+    for pattern, weight in kinds:
         for phrase in matching(phrases, pattern):
             before = "" if phrase.first else lexicon.fold(phrase.cell.text[: phrase.start])
-            if weight < 1 and not _plain(before):
+            if weight < 1 and not _plain(before + (phrase.key if weight < 0.8 else "")):
                 continue
             found += _dates(sheet, phrase, weight)
     for row in sheet.rows:
@@ -199,16 +204,32 @@ def due_date(sheet: Sheet, phrases: list[Phrase], issued: Value | None) -> Value
 
 
 def _due_prose(sheet: Sheet, row: Row) -> Iterator[Candidate]:
-    """`Zahlbar ... bis 04.04.2018`: the first date behind words that speak of paying."""
-    for cell in row.cells:
+    """`Zahlbar ... bis 04.04.2018`: the first date behind words that speak of paying by a day."""
+    for column, cell in enumerate(row.cells):
         word = lexicon.DUE_PROSE.search(cell.text)
         if not word:
             continue
-        text = cell.text[word.end() :]
+        text = cell.text[word.start() :]
         found = dates.find(text, month_first=sheet.month_first)
-        if found and "kont" not in text[: found[0].start].lower():
-            start, end = word.end() + found[0].start, word.end() + found[0].end
+        if lexicon.NOT_DUE.search(text[: found[0].start] if found else text):
+            continue
+        if found and lexicon.BY.search(text[: found[0].start]):
+            start, end = word.start() + found[0].start, word.start() + found[0].end
             yield _candidate(found[0].day.isoformat(), 0.8, cell, start, end)
+        elif not found and len(cell.text) < SHORT and lexicon.BY.search(cell.text):
+            yield from _beside(sheet, row, column)
+
+
+def _beside(sheet: Sheet, row: Row, column: int) -> Iterator[Candidate]:
+    """The date next to a short text, or right under it."""
+    box = row.cells[column].box
+    near = [*row.cells[column + 1 : column + 2], *(cell for _, cell in beneath(sheet, row, box))]
+    for cell in near[:2]:
+        found = dates.find(cell.text, month_first=sheet.month_first)
+        if found and found[0].start < 4:
+            day = found[0]
+            yield _candidate(day.day.isoformat(), 0.7, cell, day.start, day.end)
+            return
 
 
 def currency(sheet: Sheet, phrases: list[Phrase], totals: Sequence[Box]) -> Value | None:

@@ -6,13 +6,13 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from docmill.pipelines.invoice.layout import Cell, Row, Sheet, cell_of
-from docmill.pipelines.invoice.lexicon import HEADINGS, exact, fold, heading
+from docmill.pipelines.invoice.headings import exact, heading
 from docmill.reading.numbers import find
 from docmill.reading.pages import Word, around
 
 WORTH: Final = {"quantity": 2.0, "unit_price": 2.0, "amount": 2.0, "gross": 1.0, "description": 1.5}
 LEAST: Final = 3.4
-_TWO: Final = re.compile(r"(.*[a-z.])([A-Z].*)")
+_TWO: Final = re.compile(r"(.*[a-zà-ÿ.]|[A-ZÀ-Þ]{3,})([A-ZÀ-Þ].*)")
 MAX_WORDS: Final = 5
 ROWS_AROUND: Final = 4
 LEADING: Final = 1.5  # of the height: how far the rows of one heading lie apart
@@ -69,7 +69,7 @@ def _names_lines(header: Header) -> bool:
 def _header(sheet: Sheet, row: Row) -> Header | None:
     """The heading around a row that names two columns or more."""
     words = [word.text for cell in row.cells for word in cell.words]
-    if len(words) > 60 or sum(fold(word) in HEADINGS for word in words) < 2:
+    if len(words) > 60 or sum(bool(heading(word)) for word in words) < 2:
         return None
     anchors = list(_named(row))
     if len({column.kind for column, _ in anchors if column.kind}) < 2 or _numeric(row, sheet):
@@ -79,8 +79,8 @@ def _header(sheet: Sheet, row: Row) -> Header | None:
     for step in (-1, 1):
         at = row.index + step
         while _joins(sheet, at, at - step, row):
-            for cell in sheet.rows[at].cells:
-                _stack(columns, at, cell)
+            for piece in (piece for cell in sheet.rows[at].cells for piece in _several(cell)):
+                _stack(columns, at, piece)
             first, last = min(first, at), max(last, at)
             at += step
     made = sorted((_column(*pair) for pair in columns), key=lambda column: column.x0)
@@ -99,11 +99,35 @@ def _named(row: Row) -> Iterator[tuple[Column, Cell]]:
 
 
 def _parts(cell: Cell) -> list[tuple[Column, Cell]]:
-    """A cell cut into known headings, the longest first; the whole cell where it is one."""
+    """A cell cut at wide gaps, then into known headings; the whole where it is one."""
+    return [part for piece in _pieces(cell) for part in _headings(piece)]
+
+
+def _pieces(cell: Cell) -> list[Cell]:
+    pieces: list[list[Word]] = [[]]
+    for word, at in zip(cell.words, cell.starts, strict=True):
+        if cell.text[:at].endswith("  "):
+            pieces.append([])
+        pieces[-1].append(word)
+    return [cell_of(words, cell.page) for words in pieces] if len(pieces) > 1 else [cell]
+
+
+def _several(cell: Cell) -> list[Cell]:
+    """The pieces of a cell, one that names several columns cut into them."""
+    found: list[Cell] = []
+    for piece in _pieces(cell):
+        parts = _headings(piece)
+        known = {column.kind for column, _ in parts}
+        found += [part for _, part in parts] if len(known) > 1 and "" not in known else [piece]
+    return found
+
+
+def _headings(cell: Cell) -> list[tuple[Column, Cell]]:
     whole = heading(cell.text)
     parts = _cut(cell_of([part for word in cell.words for part in _halves(word)], cell.page))
     kinds = {column.kind for column, _ in parts}
-    if whole and (len(kinds - {""}) < 2 or "/" in cell.text.split("  ")[0]):
+    other = kinds - {"", "position", "unit", whole}
+    if whole and (exact(cell.text) or "/" in cell.text or len(kinds - {""}) < 2 or not other):
         return [(Column(whole, cell.box.x0, cell.box.x1, cell.text), cell)]
     return parts
 
@@ -128,7 +152,7 @@ def _cut(cell: Cell) -> list[tuple[Column, Cell]]:
 def _halves(word: Word) -> list[Word]:
     """Two headings without a space between them (`PriceDiscount`) as two words."""
     match = _TWO.fullmatch(word.text)
-    if not match or heading(word.text) or not (heading(match[1]) and heading(match[2])):
+    if not match or exact(word.text) or not (heading(match[1]) and heading(match[2])):
         return [word]
     x = word.box.x0 + word.box.width * len(match[1]) / len(word.text)
     return [Word(match[1], replace(word.box, x1=x)), Word(match[2], replace(word.box, x0=x))]

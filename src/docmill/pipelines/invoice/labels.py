@@ -14,6 +14,7 @@ MAX_WORDS: Final = 6
 MAX_STARTS: Final = 8
 MAX_KEY: Final = 40
 REACH: Final = 4.4  # of the height: how far under its label a value may stand
+EDGE: Final = 3.0
 _TOKEN: Final = re.compile(r"[^\s:/]+:?|:|/")
 _NUMBERING: Final = re.compile(r"\(?\d{1,2}[).]\s*(?=[^\W\d])")
 _LEAD: Final = re.compile(r"^[\s:=.#>–-]+")
@@ -54,6 +55,12 @@ class Phrase:
         """Whether a colon or the end of the cell follows."""
         rest = self.cell.text[self.end - 1 :].lstrip()
         return len(rest) <= 1 or rest[0] == ":" or rest[1:].lstrip()[:1] in {":", ""}
+
+
+    @property
+    def twinned(self) -> bool:
+        """Whether the label follows once more, in another language."""
+        return bool(_TWIN.match(self.cell.text, self.end))
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,3 +134,12 @@ def spots(sheet: Sheet, phrase: Phrase) -> Iterator[Spot]:
             break
     for count, (_, cell) in enumerate(beneath(sheet, phrase.row, phrase.box, REACH)):
         yield Spot(cell, 0, Where.FAR_BELOW if count else Where.BELOW)
+    if not phrase.first and phrase.end == len(phrase.cell.text):
+        yield from _wrapped(sheet, phrase)
+
+
+def _wrapped(sheet: Sheet, phrase: Phrase) -> Iterator[Spot]:
+    """The next line of a sentence that breaks behind the label."""
+    for _, cell in beneath(sheet, phrase.row, phrase.cell.box)[:1]:
+        if abs(cell.box.x0 - phrase.cell.box.x0) < EDGE:
+            yield Spot(cell, 0, Where.FAR_BELOW)

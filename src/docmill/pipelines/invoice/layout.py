@@ -13,9 +13,12 @@ SAME_ROW: Final = 0.4  # of the height: how far middles on one row may lie apart
 CELL_GAP: Final = 0.75
 COVERED: Final = 0.6  # of the narrower word: so much in one place is one over the other
 WIDE_SPACE: Final = 0.6
+NARROW: Final = 0.5  # how wide a mark is beside a figure
 BULLETS: Final = frozenset("·•|●∙◦▪–—")
+_AMOUNT: Final = r"(?:\d{1,3}(?:[.,]\d{3})+(?:[.,]\d{2})?|\d+[.,]\d{2})(?:,-)?"
 _GLUED: Final = re.compile(
-    r"([^\W\d_]{2,}|\d{1,2}(?:[.,]\d+)?%)(\d{1,3}(?:[.,]\d{3})+(?:[.,]\d{2})?|\d+[.,]\d{2})"
+    rf"([^\W\d_]{{2,}}|\d{{1,2}}(?:[.,]\d+)?%)({_AMOUNT})"
+    rf"|([^\W\d_]{{2,}}|\d{{1,2}}%?)((?:Rp\.?|IDR|USD|EUR|[€$£]){_AMOUNT})"
 )
 _RULE: Final = re.compile(r"[._=-]{4,}")  # leaders and rules drawn with characters
 _MONEY_WORDS: Final = frozenset({"rp", "idr", "usd", "eur", "sgd", "gbp", "rs", "inr", "chf", "rm"})
@@ -161,9 +164,10 @@ def _covers(word: Word, other: Word) -> bool:
 def _parted(word: Word) -> list[Word]:
     """A word, cut where a number is glued to it (`box1.250,00`)."""
     match = _GLUED.fullmatch(word.text) if len(word.text) > 5 else None
-    if not match or fold(match[1]) in _MONEY_WORDS:
+    head = (match[1] or match[3]) if match else ""
+    if not head or fold(head) in _MONEY_WORDS:
         return [word]
-    at = len(match[1])
+    at = len(head)
     x = word.box.x0 + word.box.width * at / len(word.text)
     left, right = replace(word.box, x1=x), replace(word.box, x0=x)
     return [
@@ -205,15 +209,26 @@ def figures(row: Row, mark: Mark) -> list[Figure]:
 
 
 def _with_hidden(figure: Figure, hidden: Sequence[Word], mark: Mark) -> Figure:
+    under = [word for word in hidden if _overlap(word.box, figure.box)]
+    texts = [*(word.text for word in under), _laid_over(figure, under)] if under else []
     others = [
-        reading
-        for word in hidden
-        if _overlap(word.box, figure.box)
-        for number in find(word.text, mark)
-        for reading in number.readings
+        reading for text in texts for number in find(text, mark) for reading in number.readings
     ]
     readings = tuple(dict.fromkeys((*figure.number.readings, *others)))
     return replace(figure, number=replace(figure.number, readings=readings))
+
+
+def _laid_over(figure: Figure, words: Sequence[Word]) -> str:
+    """What lies under a number, completed by it: a figure in both is on the page only once."""
+    text, box = figure.text, figure.box
+    widths = [NARROW if char in ".,' " else 1.0 for char in text]
+    step = box.width / sum(widths)
+    ends = [box.x0 + step * sum(widths[: at + 1]) for at in range(len(text))]
+    made = dict(enumerate(text))
+    for word in words:
+        first = sum(end <= word.box.x0 + step / 3 for end in ends)
+        made.update({first + at: char for at, char in enumerate(word.text)})
+    return "".join(made[at] for at in sorted(made))
 
 
 def _overlap(one: Box, other: Box) -> bool:

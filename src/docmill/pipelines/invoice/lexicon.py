@@ -10,10 +10,9 @@ from typing import Final
 
 from docmill.reading.dates import folded
 
-_CURRENCY: Final = re.compile(
+CURRENCY_MARKS: Final = re.compile(
     r"\((?:eur|usd|idr|rp|gbp|€|\$)[^)]*\)|[€$£]|(?<!\w)(?:Rp|IDR|EUR|USD)\.?(?!\w)", re.IGNORECASE
 )
-_BRACKETS: Final = re.compile(r"\([^)]*\)")
 _KEPT: Final = re.compile(r"[^a-z0-9#%]")
 _PAPER: Final = (
     r"(?:tax|sales|commercial|vat|proforma)?(?:invoice|inv|\w*rechnung|faktura|faktur|facture"
@@ -23,20 +22,31 @@ _PAPER: Final = (
 _NO: Final = r"(?:nr|no|number|nummer|numero|nomor|nomer|num|n|id|#|nbr|code)"
 
 NUMBER: Final = re.compile(
-    rf"{_PAPER}(?:penjualan|pembelian)?s?{_NO}|{_NO}(?:de|der|del|da|of)?(?:la|the)?{_PAPER}s?"
+    rf"{_PAPER}(?:penjualan|pembelian)?s?{_NO}(?:de)?(?:facture)?|(?:ref|our|unsere?|notre|nuestra){_PAPER}"
+    rf"|(?:rg|rgn|rech|re|rn|fact|fac|fra|fkt){_NO}|{_NO}(?:de|der|del|da|of)?(?:la|the)?{_PAPER}s?"
     r"|(?:nummer|nr)derrechnung|invoicereference|rechnungs?referenz"
 )
 NUMBER_TITLE: Final = re.compile(
     rf"{_PAPER}s?|rechnung(?:lieferschein)?|invoicefaktur|fakturinvoice"
 )
 NUMBER_WEAK: Final = re.compile(
-    rf"{_NO}|(?:document|documento|dokumen|dokument|doc){_NO}|{_NO}(?:document|dokumen)"
+    rf"{_NO}|(?:document|documento|dokumen|dokument|doc|piece|voucher|vorgangs?){_NO}"
+    rf"|{_NO}(?:de|del)?(?:document|documento|dokumen|piece|pieza|bukti|voucher)"
     r"|(?:booking|transaction|reference|ref|order)(?:id|no|number)|reference|referensi"
 )
 NOT_NUMBER: Final = re.compile(
     r".*(?:seri|fakturpajak|order|pesanan|delivery|suratjalan|liefer|kunde|client|customer"
     r"|pelanggan|associe|origin|bestell|auftrag|contract|kontrak|projet|project|rekening|account"
     r"|konto|tax(?:id|no|number)|vat|npwp|telp|phone|fax|line|ligne|item|serial|po(?:no|number)).*"
+)
+
+_THINGS: Final = (
+    r"(?:order|pesanan|delivery|suratjalan|liefer\w*|kunden?|debitor|client|cliente|customer|cust|pelanggan"
+    r"|bestell\w*|auftrags?|contract|kontrak|contrat|vertrags?|commande|pedido|albaran|livraison|po|do"
+    r"|spk|project|projekt|account|rekening)"
+)
+OTHER_NUMBER: Final = re.compile(
+    rf"(?:{_NO}|kode|cod|ref|your|ihre?|votre|su|bon)(?:de|del)?{_THINGS}|{_THINGS}s?(?:{_NO}|kode|ref|date)"
 )
 
 DATE: Final = re.compile(
@@ -46,11 +56,15 @@ DATE: Final = re.compile(
     r"|(?:issue|issued|billing|document|ausstellungs|dokument)(?:date|datum)|issuedon|dateissued"
     r"|dateofsupplyissue|ausgestelltam"
 )
+DATE_LOOSE: Final = re.compile(
+    r".{0,12}(?:date(?![nirv])|datum|tanggal|tgl|fecha|emise|issued|ausgestellt|terbit).{0,8}"
+)
 DATE_PLAIN: Final = re.compile(r"date|datum|tanggal|tgl|fecha|dated|data|le|vom|den|issued")
 NOT_DATE: Final = re.compile(
     r".*(?:liefer|leistung|delivery|order|bestell|livraison|ship|kirim|pesan|due|paid|payment"
     r"|bayar|periode?|period|print|cetak|tempo|echeance|faellig|fallig|associe|debut|definde"
-    r"|entrega|vencimiento|reglement|version).*|po"
+    r"|entrega|ven[cz]|reglement|version|pa[yg]|zahl|limite|settle|regler|prestation|pedido|operacion"
+    r"|commande|auftrag|purchase).*|po"
 )
 DUE: Final = re.compile(
     r"(?:payment|invoice)?due(?:date|on|by)?|(?:please)?pay(?:able|ment)?(?:by|before|until)"
@@ -62,9 +76,21 @@ DUE: Final = re.compile(
     r"|uiterstebetaaldatum|betaaltermijn"
 )
 DUE_PROSE: Final = re.compile(
-    r"(?:zahlbar|zahlen|bezahlen|f[äa]llig|überweisen|begleichen|due|payable|jatuh tempo"
-    r"|payer avant|pay before|paid by|dibayar|vencimiento|échéance|zahlungsziel)",
+    r"\b(?:zahlbar|zahlen|bezahlen|f[äa]llig\w*|überweisen|begleichen|due|pa(?:y|id)(?:able|ment)?"
+    r"|settle\w*|jatuh tempo|tempo|(?:di)?bayar\w*|pembayaran|pelunasan|payer|pa(?:i|y)ement|payable"
+    r"|régl\w+|règlement|abonar|pag(?:ar|o|ado)|venc\w+|échéance|zahlung\w*|betalen|scadenza)\b",
     re.IGNORECASE,
+)
+BY: Final = re.compile(
+    r"\b(?:by|before|until|bis|vor|zum|am|avant|tard|pour|au|le|sebelum|lambat|tanggal|tgl|pada|sampai"
+    r"|antes|hasta|el|del?|on|due|f[äa]llig\w*|tempo|échéance|venc\w+|voor|entro)\b",
+    re.IGNORECASE,
+)
+NOT_DUE: Final = re.compile(r"[sk]konto|discount|escompte|received|diterima|erhalten|reçu", re.IGNORECASE)
+TERMS: Final = re.compile(
+    r"cod|net|tunai|cash|contado|comptant|(?:payment|paiement|reglement)?(?:terms?|termin|conditions?)"
+    r"(?:of|de)?(?:payment|paiement|reglement)?|zahlungsbedingung(?:en)?|syaratpembayaran|konditionen"
+    r"|(?:mode|forma|condiciones)de(?:reglement|paiement|pago)|echeance(?:le)?|datelimite.*"
 )
 CURRENCY: Final = re.compile(
     r"(?:rechnungs|document|invoice)?(?:currency|wahrung|waehrung|devise|moneda|matauang"
@@ -78,7 +104,8 @@ BUYER: Final = re.compile(
     r"|pelanggan|ditagihkan(?:kepada|ke)|tagihan(?:kepada|untuk|ke)|dijualkepada|(?:adresse)?(?:du"
     r"|de)?(?:client|facturation)|factureea?|acheteur|destinataire|facturea|klant|factuuradres|aan"
     r"|spettle|spett|destinatario|intestatario|cliente|facturara|comprador|datosdelcliente"
-    r"|facturadoa|recipient|attentionto|to|for|an|untuk|(?:customer|client|buyer|guest|company"
+    r"|facturadoa|senores|sres|doit|adressea|alattentionde|ditujukankepada|ditagihke|empfanger"
+    r"|invoicefor|direcciondefacturacion|adressedefacturation|recipient|attentionto|to|for|an|untuk|(?:customer|client|buyer|guest|company"
     r"|pelanggan|pembeli)s?(?:name|nama)|nama(?:pembeli|pelanggan|customer)"
 )
 SELLER: Final = re.compile(
@@ -91,11 +118,12 @@ SHIP: Final = re.compile(
     r"(?:ship|deliver(?:ed)?)(?:ping)?to|(?:ship|deliver|shipping|delivery)(?:y|ping)?address"
     r"|lieferadresse|lieferanschrift|dikirim(?:ke|kepada)|alamatpengiriman|adressedelivraison"
     r"|livraison.*|direcciondeentrega|consignee|afleveradres|bezorgadres|verzendadres"
-    r"|billing(?:contact)|technicalcontact|kirimke|tujuanpengiriman|shipto.*"
+    r"|warenempfanger|lieferungan|livrea|lieudelivraison|enviara|direcciondeenvio|lugardeentrega"
+    r"|alamatkirim|gudang(?:tujuan)?|billing(?:contact)|technicalcontact|kirimke|tujuanpengiriman|shipto.*"
 )
 HOLDER: Final = re.compile(
-    r"(?:account|acc?|bankaccount|beneficiary)s?(?:name|holder)|beneficiary|kontoinhaber|atasnama"
-    r"|an|namarekening|namapemilikrekening|titulaire(?:ducompte)?|titular|beneficiaire|zahlungsempfanger|penerima|payableto|payee"
+    r"(?:account|acc?|bankaccount|beneficiary)s?(?:name|holder)|beneficiary|(?:konto)?inhaber|alordrede|beneficiario|atasnama"
+    r"|an|namarekening|namapemilikrekening|titulaire(?:ducompte)?|titular|beneficiaire|zahlungsempfanger|(?:nama)?penerima(?:transfer|dana)|payableto|payee"
     r"|makeallcheques?payableto"
 )
 TAX_ID: Final = re.compile(
@@ -189,11 +217,11 @@ _COLUMNS: Final = {
 }
 HEADINGS: Final = {name: kind for kind, names in _COLUMNS.items() for name in names.split()}
 COMPANY: Final = re.compile(
-    r"(?<!\w)(?:GmbH|mbH|AG|KG|KGaA|OHG|UG|GbR|e\.?\s?K\.?|e\.?\s?V\.?|SE|SARL|S\.?A\.?R\.?L\.?"
+    r"(?<!\w)(?:GmbH|GMBH|LTD|LIMITED|TBK|INC|PTE|mbH|AG|KG|KGaA|OHG|UG|GbR|e\.?\s?K\.?|e\.?\s?V\.?|SE|SARL|S\.?A\.?R\.?L\.?"
     r"|SAS|SASU|EURL|S\.A\.S?\.?|SA|Ltd\.?|Limited|LLC|L\.L\.C\.|Inc\.?|Corp\.?|Corporation|PLC"
-    r"|LLP|Pty|Pvt\.?|PT\.?|P\.T\.|CV\.?|C\.V\.|UD\.?|Tbk\.?|Persero|Perum|S\.?L\.?U?\.?"
+    r"|LLP|Pty|PD\.?|KAP|Pvt\.?|PT\.?|P\.T\.|CV\.?|C\.V\.|UD\.?|Tbk\.?|Persero|Perum|S\.?L\.?U?\.?"
     r"|S\.?r\.?l\.?|B\.?V\.?|N\.?V\.?|Co\.|Company|Oy|AB|A/S|ApS|Sdn\.?|Bhd\.?|Pte\.?|Firma"
-    r"|Koperasi|Yayasan|Toko|gGmbH|Stiftung|Verlag|Versicherung\w*)(?!\w)"
+    r"|Koperasi|KOPERASI|Yayasan|Toko|TOKO|S\.? ?Coop\.?|gGmbH|Stiftung|Verlag|Versicherung\w*)(?!\w)"
 )
 
 
@@ -201,24 +229,3 @@ COMPANY: Final = re.compile(
 def fold(text: str) -> str:
     """Text as labels are compared."""
     return _KEPT.sub("", folded(text).replace("ß", "ss"))
-
-
-@lru_cache(maxsize=8192)
-def heading(text: str) -> str:
-    """The kind of a table column with this heading; the empty string where it is none."""
-    return exact(text) or _bilingual(text)
-
-
-def exact(text: str) -> str:
-    """The kind of a heading in one language, its currency and brackets left out."""
-    bare = _CURRENCY.sub("", text)
-    return HEADINGS.get(fold(bare)) or HEADINGS.get(fold(_BRACKETS.sub("", bare)), "")
-
-
-def _bilingual(text: str) -> str:
-    """The kind that the halves of `Description / Uraian` agree on."""
-    parts = [part for part in re.split(r"[/|,\n]|\s-\s", text) if fold(part)]
-    known = {kind for part in parts if (kind := HEADINGS.get(fold(part), ""))}
-    if len(parts) < 2 or not known:
-        return ""
-    return "description" if "description" in known else known.pop() if len(known) == 1 else ""

@@ -3,14 +3,17 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
-from itertools import product
+from itertools import permutations, product
 from typing import Final
 
+from docmill.pipelines.invoice.amounts import label_of
 from docmill.pipelines.invoice.columns import Placed, place
 from docmill.pipelines.invoice.headers import Header, headers_of
 from docmill.pipelines.invoice.layout import Figure, Row, Sheet
 from docmill.pipelines.invoice.roles import role
 
+SAMPLE: Final = 8  # rows that are asked which columns add up
+COLUMNS: Final = 6
 STRAY: Final = 5.0  # of the height: how far from its amount a quantity or price may stand
 _ENDS: Final = frozenset(
     {"net", "gross", "tax", "due", "paid", "base", "other_base", "withholding"}
@@ -49,7 +52,7 @@ def lines_of(sheet: Sheet) -> Table:
     rows: set[int] = set()
     for at, header in enumerate(used):
         end = used[at + 1].first if at + 1 < len(used) else len(sheet.rows)
-        found = _body(sheet, header, sheet.rows[header.last + 1 : end])
+        found = body(sheet, header, sheet.rows[header.last + 1 : end])
         lines += found
         last = found[-1].row.index if found else header.last
         rows |= set(range(header.first, last + 1))
@@ -78,7 +81,13 @@ def _amount_kind(header: Header) -> str:
     return next((kind for kind in ("amount", "gross", "unit_price") if header.has(kind)), "amount")
 
 
-def _body(sheet: Sheet, header: Header, rows: Sequence[Row]) -> list[Raw]:
+def proven(table: Table) -> int:
+    """How many lines of a table add up."""
+    return sum(map(_holds, table.lines))
+
+
+def body(sheet: Sheet, header: Header, rows: Sequence[Row]) -> list[Raw]:
+    """The lines among these rows, in the columns of a heading."""
     placed = place(header, rows, sheet.mark)
     header = _inferred(header, placed)
     kind = _amount_kind(header)
@@ -90,17 +99,38 @@ def _body(sheet: Sheet, header: Header, rows: Sequence[Row]) -> list[Raw]:
             ended = ended or _closes(row, header)
             continue
         raw = _raw(header, row, amount)
-        label = role(_words(row, header))[0]
+        label = _label(row, header, amount)
         full = "quantity" in raw.figures or "unit_price" in raw.figures
         both = "quantity" in raw.figures and "unit_price" in raw.figures
         counted = _counted(row, header, len(anchors)) and (full or not ended)
         if label == "carried" and not both:
             continue
+        ended = ended or (not full and _sums_up(anchors, raw))
         if label in _ENDS and not (both or counted or _described(row, header, label)):
             ended = True
         elif not ended or counted or (full and _holds(raw)):
             anchors.append(_marked(raw, label, full or counted))
     return _filled(header, anchors, placed)
+
+
+def _label(row: Placed, header: Header, amount: Figure) -> str:
+    """What the words of a row make of its amount: all of them, or those right before it."""
+    whole = role(_words(row, header))[0]
+    near = role(label_of(row.row, amount))[0]
+    return near if near in _ENDS and whole not in _ENDS else whole
+
+
+def _sums_up(anchors: Sequence[Raw], raw: Raw) -> bool:
+    """Whether an amount by itself is what the lines above it come to."""
+    if len(anchors) < 2:
+        return False
+    total = sum((_likeliest(anchor) for anchor in anchors), Decimal(0))
+    return total in raw.figures["amount"].number.readings
+
+
+def _likeliest(raw: Raw) -> Decimal:
+    fit = next(iter(fits(raw.figures)), None)
+    return fit[3] if fit else raw.figures["amount"].number.value
 
 
 def _counted(row: Placed, header: Header, before: int) -> bool:
@@ -117,28 +147,48 @@ def _described(row: Placed, header: Header, label: str) -> bool:
 
 
 def _inferred(header: Header, placed: Sequence[Placed]) -> Header:
-    """A heading whose unknown column is the price or quantity that makes most lines add up."""
-    for kind in ("unit_price", "quantity"):
-        for index, column in enumerate(header.columns):
-            if header.has(kind) or column.kind:
-                continue
-            columns = (
-                *header.columns[:index],
-                replace(column, kind=kind),
-                *header.columns[index + 1 :],
-            )
-            tried = replace(header, columns=columns)
-            if _share(tried, placed) > 0.5:
-                header = tried
-    return header
+    """A heading whose columns are what makes most rows add up, where its words do not."""
+    sample = [row for row in placed if len(row.numbers) > 2][:SAMPLE]
+    if not sample or _held(header, sample) * 4 >= len(sample):
+        return header
+    inside = sorted({index for row in sample for index in row.numbers})
+    tried = [
+        _renamed(header, dict(zip(("quantity", "unit_price", "amount"), chosen, strict=True)))
+        for chosen in permutations(inside[-COLUMNS:], 3)
+        if chosen[2] > chosen[1]
+    ]
+    kept = [column.kind for column in header.columns]
+    best = max(
+        tried,
+        key=lambda made: (
+            _held(made, sample),
+            sum(old == column.kind for old, column in zip(kept, made.columns, strict=True)),
+        ),
+        default=header,
+    )
+    held = _held(best, sample)
+    return best if held * 2 > len(sample) and held > _held(header, sample) + 0.5 else header
 
 
-def _share(header: Header, placed: Sequence[Placed]) -> float:
-    """How many of the rows with an amount add up."""
-    kind = _amount_kind(header)
-    raws = [_raw(header, row, amount) for row in placed if (amount := row.of(header, kind))]
-    full = [raw for raw in raws if {"quantity", "unit_price"} <= raw.figures.keys()]
-    return sum(map(_holds, full)) / len(full) if full else 0.0
+def _renamed(header: Header, kinds: dict[str, int]) -> Header:
+    """The same columns under other names; who had one of these names before has none."""
+    named = {index: kind for kind, index in kinds.items()}
+    columns = tuple(
+        replace(column, kind=named.get(index, "" if column.kind in kinds else column.kind))
+        for index, column in enumerate(header.columns)
+    )
+    return replace(header, columns=columns)
+
+
+def _held(header: Header, placed: Sequence[Placed]) -> float:
+    """How many rows add up; where quantity or price is one, that says little."""
+    kind, held = _amount_kind(header), 0.0
+    for row in placed:
+        amount = row.of(header, kind)
+        raw = _raw(header, row, amount) if amount else None
+        first = next(iter(fits(raw.figures)), None) if raw else None
+        held += 0.0 if first is None else 0.9 if first[0] == 1 or first[1] == 1 else 1.0
+    return held
 
 
 def _closes(row: Placed, header: Header) -> bool:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from docmill.pipelines.invoice import lexicon
+from docmill.pipelines.invoice.headings import exact
 from docmill.pipelines.invoice.layout import Cell, Row, Sheet
 from docmill.pipelines.invoice.roles import role
 from docmill.reading import dates
@@ -17,8 +18,11 @@ REACH: Final = 13.0
 LINKED: Final = 0.45
 MAILED: Final = 0.3
 _PARTS: Final = re.compile(
-    r"\s*(?:\bau capital\b|[·•|●∙◦▪]|\s[–—-]\s|,\s(?=[^,]*\d)|\s{2,}(?=\S+\s?\d))\s*"
+    r"\s*(?:\bau capital\b|[·•|●∙◦▪]|\s[–—-]\s|\s{2,}(?=\S+\s?\d)"
+    r"|,\s(?!(?:Tbk|Ltd|Inc|LLC|S\.?A|S\.?L|GmbH|Lda)\b)(?=[^,]*\d))\s*"
 )
+_FIGURES: Final = re.compile(r"\d")
+_PLACE: Final = re.compile(r"(?:[A-Z]{1,2}-)?\d{4,6}\b|.*\s\d{1,4}\s?[a-zA-Z]?$")
 _LABEL: Final = re.compile(
     r"(?:(?:a/c |account )?name|nama|nom|company|kepada|yth\.?|to|client|atas nama|a\.?n\.?)\s?:\s*"
     r"|(?:a/n|a\.n\.|atas nama|an\.|kepada yth\.?|yth\.?)\s+",
@@ -70,20 +74,31 @@ class Name:
 
 def parts_of(text: str) -> list[str]:
     """A line cut at bullets, bars and dashes: `Firm · Street 1 · Town`."""
-    return [part.strip(" ,;") for part in _PARTS.split(text)]
+    parts = [part.strip(" ,") for part in _PARTS.split(text) if part.strip(" ,")] or [text]
+    first, comma, rest = parts[0].partition(", ")
+    if comma and _ends_company(first) and not _ends_company(rest):
+        return [first, rest, *parts[1:]]
+    return parts
+
+
+def _ends_company(text: str) -> bool:
+    """Whether a company's form ends a text, as `GmbH` and `Ltd` do."""
+    return any(match.end() == len(text) for match in lexicon.COMPANY.finditer(text))
 
 
 def named(cell: Cell, start: int, score: float) -> Name:
     """The name at a place: without its label, without the address behind it."""
     label = _LABEL.match(cell.text[start:])
     begin = start + (label.end() if label else 0)
+    begin += len(cell.text[begin:]) - len(cell.text[begin:].lstrip(" :"))
     return Name(parts_of(cell.text[begin:])[0], cell, begin, score)
 
 
 def is_name(text: str) -> bool:
     """Whether words can be a name: letters, not too many, no label, heading, street or date."""
     label = _LABEL.match(text)
-    bare = parts_of(text[label.end() :] if label else text)[0]
+    parts = parts_of((text[label.end() :] if label else text).lstrip(" :"))
+    bare = parts[0]
     letters = sum(char.isalpha() for char in bare)
     if letters < 3 or letters * 2 < len(bare.replace(" ", "")) or len(bare) > MAX_CHARS:
         return False
@@ -92,16 +107,22 @@ def is_name(text: str) -> bool:
         return False
     if _labelling(bare) or _POSTCODE.search(bare):
         return False
+    if not company and (_PLACE.match(bare) or (len(parts) == 2 and _FIGURES.search(parts[1]))):
+        return False
     if set(bare) & set("@:") or _STREET.match(text) or bare[0].isdigit():
         return False
     if bare.endswith((".", ":", "!", "?")) and not company:
         return False
-    worded = bool(lexicon.heading(bare)) or (role(bare)[0] and not company)
+    worded = bool(exact(bare)) or (role(bare)[0] and not company)
     return not worded and len(bare.split()) <= 9 and not dates.find(text)
 
 
 def _labelling(text: str) -> bool:
-    """Whether the words only say that a name follows."""
+    """Whether the words only say that a name follows, in one language or two."""
+    return any(_label(part) for part in text.split(" / "))
+
+
+def _label(text: str) -> bool:
     key = lexicon.fold(text)
     patterns = (
         lexicon.BUYER,
@@ -111,7 +132,17 @@ def _labelling(text: str) -> bool:
         lexicon.NUMBER,
         lexicon.DATE,
     )
-    return any(pattern.fullmatch(key) for pattern in (*patterns, lexicon.DUE, lexicon.NUMBER_TITLE))
+    if any(pattern.fullmatch(key) for pattern in (*patterns, lexicon.DUE, lexicon.NUMBER_TITLE)):
+        return True
+    few = len(text.split()) < 4 and not lexicon.COMPANY.search(text)
+    others = (lexicon.OTHER_NUMBER, lexicon.DATE_LOOSE, lexicon.DATE_PLAIN, lexicon.TERMS)
+    return few and any(pattern.fullmatch(key) for pattern in others)
+
+
+def prose(text: str) -> bool:
+    """Whether words read like a sentence or a slogan: most of them begin small."""
+    words = [word for word in text.split() if word[0].isalpha()]
+    return 2 * sum(word[0].islower() for word in words) >= max(len(words), 1)
 
 
 def lines_below(sheet: Sheet, row: Row, box: Box) -> Iterator[tuple[Row, int, Cell]]:

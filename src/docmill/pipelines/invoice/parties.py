@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from statistics import median
 from typing import Final
 
 from docmill.pipelines.invoice import lexicon
@@ -20,11 +21,15 @@ from docmill.pipelines.invoice.names import (
     lines_below,
     named,
     parts_of,
+    prose,
 )
 
 COMPANY: Final = 0.2
 LABELLED: Final = 0.85
 MAX_PAGES: Final = 3  # beyond them nobody is named for the first time, but on the last
+IMPRINT: Final = 0.45  # what a name is worth in a line at the edge that says who sends
+ADDRESSED: Final = 0.25
+LARGER: Final = 0.15
 MENTIONED: Final = 0.1
 _POSTCODE: Final = re.compile(r"(?<!\d)(?:[A-Z]{1,2}-)?\d{4,6}(?!\d)")
 _CONTACT: Final = re.compile(
@@ -33,7 +38,12 @@ _CONTACT: Final = re.compile(
 )
 _NAME_LABEL: Final = re.compile(r"(?:name|nama|nom|nombre|company|firma|perusahaan|namaperusahaan)")
 _COURTESIES: Final = frozenset({"herr", "herrn", "frau", "bapak", "ibu", "mr", "mrs", "mme"})
-_BANK: Final = re.compile(r"\b(?:bank|sparkasse|banque|banco)\b", re.IGNORECASE)
+_BANK: Final = re.compile(r"\b(?:\w*bank|\w*sparkasse|banque|banco|hsbc|crédit)\b", re.IGNORECASE)
+_HOLDER: Final = re.compile(
+    r"(?:a/n|a\.n\.?|an\.|atas nama|nama (?:pemilik )?rekening|inhaber|titulaire|titular|payee|beneficiary"
+    r"|bénéficiaire|beneficiario|à l'ordre de|account name|a/c name)\s*:?\s+(?=\S)",
+    re.IGNORECASE,
+)
 _OWN: Final = re.compile(r"NPWP|USt|VAT|TVA|HRB|IBAN|SIRET|[Tt]el\b|@|www", re.IGNORECASE)
 _OTHER_LABEL: Final = re.compile(r"[^:]{2,30}\s?:(?:\s|$)")
 
@@ -51,7 +61,9 @@ def parties(sheet: Sheet, phrases: list[Phrase], skipped: frozenset[int]) -> tup
     blocks = blocks_of(sheet)
     senders = list(_senders(sheet))
     sold_by = [*_labelled(sheet, phrases, lexicon.SELLER, 1.0)]
-    buyers = [*_labelled(sheet, phrases, lexicon.BUYER, 1.0), *_under_sender(sheet, senders)]
+    lower = max(skipped, default=len(sheet.rows))
+    buyers = [*_labelled(sheet, _above(phrases, lower), lexicon.BUYER, 1.0)]
+    buyers += _under_sender(sheet, senders)
     sure = {lexicon.fold(name.text) for name in sold_by if name.score > 0.8}
     buyers += _addressed(sheet, blocks)
     sellers = [*sold_by, *_sellers(sheet, phrases, blocks, senders)]
@@ -65,6 +77,11 @@ def parties(sheet: Sheet, phrases: list[Phrase], skipped: frozenset[int]) -> tup
         Party(seller, ids[0], address_of(sheet, seller)),
         Party(buyer, ids[1], address_of(sheet, buyer)),
     )
+
+
+def _above(phrases: list[Phrase], lower: int) -> list[Phrase]:
+    """Labels over the end of the table: under it `an` is who is paid, not who pays."""
+    return [phrase for phrase in phrases if phrase.row.index <= lower or len(phrase.key) > 9]
 
 
 def _known(name: Value | None, sure: set[str]) -> Value | None:
@@ -137,7 +154,8 @@ def _labelled(
     for phrase in matching(phrases, pattern):
         short = len(phrase.key) < 5
         colon = phrase.cell.text[phrase.end - 1] == ":"
-        if not phrase.first or (short and not phrase.closed) or not (colon or phrase.closed):
+        closed = phrase.closed or phrase.twinned
+        if not phrase.first or (short and not closed) or not (colon or closed):
             continue
         worth = weight - 0.05 * (phrase.cell.page - 1) - (0.25 if short else 0.0)
         yield from _behind(sheet, phrase, worth)
@@ -185,7 +203,8 @@ def _senders(sheet: Sheet) -> Iterator[tuple[Row, Cell]]:
             return
         for cell in row.cells:
             parts = parts_of(cell.text)
-            enough = 3 <= len(parts) <= 6 and _POSTCODE.search(cell.text) and len(cell.text) < 140
+            placed = any(char.isdigit() for part in parts[1:] for char in part)
+            enough = 3 <= len(parts) <= 6 and placed and len(cell.text) < 140
             if enough and not _CONTACT.search(cell.text) and is_name(parts[0]):
                 yield row, cell
 
@@ -219,12 +238,22 @@ def _sellers(
     known = domains(sheet)
     for _, cell in senders:
         yield named(cell, 0, 0.85)
-    for name in _labelled(sheet, phrases, lexicon.HOLDER, 0.6):
-        yield _better(name, known)
+    own = [*_labelled(sheet, phrases, lexicon.HOLDER, 0.6), *_holders(sheet)]
+    own += [name for row in sheet.rows for name in _companies(sheet, row) if name.score >= IMPRINT]
+    found = list(own)
     for block in blocks:
-        yield from (_better(name, known) for name in _letterhead(sheet, block))
+        found += _letterhead(sheet, block, {lexicon.fold(name.text) for name in own})
     for row in sheet.rows:
-        yield from (_better(name, known) for name in _companies(sheet, row))
+        found += [name for name in _companies(sheet, row) if name.score < IMPRINT]
+    yield from (_better(name, known) for name in found)
+
+
+def _holders(sheet: Sheet) -> Iterator[Name]:
+    """Whose the bank account is, where a line says so without a colon."""
+    for _, _, cell in sheet.cells:
+        label = _HOLDER.match(cell.text)
+        if label and is_name(cell.text[label.end() :]):
+            yield named(cell, label.end(), 0.6)
 
 
 def _better(name: Name, known: dict[str, float]) -> Name:
@@ -235,19 +264,25 @@ def _better(name: Name, known: dict[str, float]) -> Name:
     return Name(name.text, name.cell, name.start, min(name.score + more, 1.1))
 
 
-def _letterhead(sheet: Sheet, block: Block) -> Iterator[Name]:
-    """A block with telephone, bank or tax number of its own is a letterhead or a footer."""
+def _letterhead(sheet: Sheet, block: Block, own: set[str]) -> Iterator[Name]:
+    """A block with telephone, bank or tax number of its own is a letterhead or a footer.
+
+    One without, on a page that names its owner in an imprint or as a bank's client, is hardly.
+    """
     names = [cell for cell in block.cells[:3] if is_name(cell.text) and not _BANK.search(cell.text)]
     if not names or block.ship or not (block.address or block.contact):
         return
     height = names[0].box.y0 / sheet.height(names[0].page)
-    worth = 0.15 + 0.25 * block.contact + (0.15 if block.address and block.contact else 0.05)
+    worth = 0.15 + 0.25 * block.contact + (0.15 if block.address and block.contact == 1 else 0.05)
     worth += 0.3 if height < 0.12 else 0.05 if height > 0.85 else 0.0
+    text = lexicon.fold(block.text)
+    worth -= ADDRESSED if own and not block.contact and not any(n in text for n in own) else 0.0
     if len(names) > 1 and lexicon.COMPANY.search(names[1].text):
         names = sorted(names[:2], key=lambda cell: not lexicon.COMPANY.search(cell.text))
     for order, cell in enumerate(names[:2]):
         less = 0.1 if lexicon.COMPANY.search(cell.text) or _again(sheet, cell) else 0.3
-        yield named(cell, 0, worth - 0.1 * (cell.page > 1) - less * order)
+        slogan = 0.2 if prose(cell.text) and len(names) > 1 else 0.0
+        yield named(cell, 0, worth - 0.1 * (cell.page > 1) - less * order - slogan + _size(sheet, cell))
 
 
 def _again(sheet: Sheet, cell: Cell) -> bool:
@@ -262,11 +297,20 @@ def _companies(sheet: Sheet, row: Row) -> Iterator[Name]:
     edge = 0.25 if height < 0.12 else 0.15 if height > 0.88 else 0.0
     for cell in row.cells:
         part = parts_of(cell.text)[0]
-        imprint = 0.3 if edge and len(parts_of(cell.text)) > 2 and _OWN.search(cell.text) else 0.0
+        several = len(parts_of(cell.text)) > 2 and _OWN.search(cell.text)
+        columns = height > 0.88 and len(row.cells) > 1 and _OWN.search(row.text)
+        imprint = 0.3 if edge and (several or columns) else 0.0
         if (
             is_name(part)
             and not _BANK.search(part)
             and (edge or lexicon.COMPANY.search(part))
             and len(part.split()) <= 7
         ):
-            yield named(cell, 0, 0.05 + edge + imprint - 0.05 * (row.page > 1))
+            large = _size(sheet, cell) if edge else 0.0
+            yield named(cell, 0, 0.05 + edge + imprint + large - 0.05 * (row.page > 1))
+
+
+def _size(sheet: Sheet, cell: Cell) -> float:
+    """What is set larger than the rest of the page is worth more."""
+    usual = median(row.height for row in sheet.rows if row.cells)
+    return LARGER if cell.box.height > 1.25 * usual else 0.0

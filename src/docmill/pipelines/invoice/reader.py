@@ -11,7 +11,7 @@ from docmill.pipelines.invoice.bare import bare_lines
 from docmill.pipelines.invoice.items import balanced, items_of, resolve
 from docmill.pipelines.invoice.labels import phrases_of
 from docmill.pipelines.invoice.layout import Sheet
-from docmill.pipelines.invoice.lines import lines_of
+from docmill.pipelines.invoice.lines import Table, lines_of, proven
 from docmill.pipelines.invoice.model import Invoice
 from docmill.pipelines.invoice.parties import parties
 from docmill.pipelines.invoice.sums import totals_of
@@ -23,6 +23,15 @@ SUMS: Final = frozenset({"net", "gross", "base"})
 _AMERICAN: Final = re.compile(r"\b(?:[A-Z]{2},? \d{5}(?:-\d{4})?|United States|USA)\b")
 
 
+def _table(sheet: Sheet) -> Table:
+    """The lines under headings; where few of them add up, those that do without."""
+    named = lines_of(sheet)
+    if 2 * proven(named) > len(named.lines):
+        return named
+    bare = bare_lines(sheet)
+    return bare if proven(bare) > proven(named) else named
+
+
 def read(sheet: Sheet) -> Invoice:
     """The invoice on these pages."""
     texts = [row.text for row in sheet.rows]
@@ -30,9 +39,7 @@ def read(sheet: Sheet) -> Invoice:
     first = first if first is not None else any(_AMERICAN.search(text) for text in texts)
     sheet = replace(sheet, mark=numbers.mark_of(texts), month_first=first)
     phrases = phrases_of(sheet)
-    table = lines_of(sheet)
-    if not table.lines:
-        table = bare_lines(sheet)
+    table = _table(sheet)
     lines = [resolve(raw) for raw in table.lines if not raw.extra]
     amounts = amounts_of(sheet, table.rows)
     lines = balanced(lines, {item.value for item in amounts if item.role in SUMS})

@@ -10,15 +10,17 @@ Role = str
 
 _TAX: Final = re.compile(
     r"\b(?:vat|tax(?:es)?|mwst|ust|tva|taxes?|ppn(?:bm)?|gst|iva|[cis]gst|pajak|impuestos?|hst|pst"
+    r"|p\.p\.n|t\.v\.a|i\.v\.a|m\.w\.st"
     r"|\w*steuer(?:betrag|n)?|mehrwertst|btw\w*|imposta|imposto|moms)\b"
 )
+_TAX_OF_BASE: Final = re.compile(r"\s*(?:ppn|p\.p\.n|vat|tva|iva|mwst|ust|tax|gst)\b[^a-z]*%|.*% ?x ?dpp")
 _EXCL: Final = re.compile(
     r"\b(?:excl\w*|ex|before|pre|ohne|zzgl|zuz|zuzugl\w*|hors|sin|sebelum|belum|without|vor|plus"
     r"|exkl|exclusief|esclusa|h\.?t)\b"
 )
 _INCL: Final = re.compile(
     r"\b(?:incl\w*|inkl\w*|einschl\w*|ttc|t\.t\.c|termasuk|setelah|after|inclusief|inclusa"
-    r"|compresa|mit|enthalten\w*|with|con)\b"
+    r"|compris\w*|compresa|mit|enthalten\w*|with|con)\b"
 )
 _NET: Final = re.compile(
     r"\b(?:net|netto(?!preis)\w*|sub ?-?total|zwischensumme|positionssumme|warenwert|sous[- ]total"
@@ -35,15 +37,23 @@ _GROSS: Final = re.compile(
 )
 _SUM: Final = re.compile(
     r"\b(?:totaux|totale?s?|gesamt\w*|sum|jumlah|montant|amount|importe|tagihan|\w*summe|\w*betrag"
-    r"|jml|totaal|totale|bedrag|importo|factuurbedrag|valor)\b"
+    r"|jml|sumas?|totaal|totale|bedrag|importo|factuurbedrag|valor)\b"
+)
+_OFF: Final = (
+    r"discount|\w*rabatte?|diskon|remises?|potongan|nachlass|skonto|abschlage?n?|escompte"
+    r"|descuento|disc|dto|korting|sconto|desconto|promotional credit"
+)
+_AFTER: Final = r"\b(?:after|nach|apres|tras|setelah|sesudah|despues|dopo|na)\b"
+_NOT_PAID: Final = re.compile(
+    r"\b(?:to be|harus|date|terms?|method|before|due|sisa|rest[ea]?|solde|saldo|balance|pendiente)\b"
 )
 _KINDS: Final = (
     (
         "carried",
         re.compile(
             r"\b(?:carried|brought) (?:forward|over)|\b(?:dipindahkan|pindahan|ubertrag"
-            r"|a reporter)\b|\b(?:sub ?total|jumlah) (?:halaman|page)|\bpage (?:sub)?total\b"
-            r"|\bseitensumme\b"
+            r"|a reporter|suma y sigue|suma anterior|amount c f)\b|^ ?report\b|\b(?:sub ?total|jumlah) (?:halaman|page)|\bpage (?:sub)?total\b"
+            r"|\b(?:seitensumme|(?:zwischen)?summe seite)\b"
         ),
     ),
     (
@@ -53,17 +63,18 @@ _KINDS: Final = (
             r"|reg)\b|\b(?:tax invoice|faktur pajak)\b|\bn.? ?tva|\bnpwp\b|\bsteuer-?nr|ustid"
         ),
     ),
-    ("other", re.compile(r"\b(?:terbilang|in words|page|seite|capital|kapital|weight|gewicht)\b")),
+    ("other", re.compile(r"\b(?:terbilang|in wor(?:ds|ten)|page|seite|capital|kapital|weight|gewicht)\b")),
     (
         "withholding",
         re.compile(r"\b(?:pph|withholding|wht|retenue|retencion|irpf|quellensteuer)\b"),
     ),
-    ("other_base", re.compile(r"nilai lain|other tax base")),
+    ("other_base", re.compile(r"nilai lain|(?:tax|dpp) other|other tax base|lain-lain|\b11 12\b")),
     (
         "base",
         re.compile(
-            r"\b(?:dpp|taxable|tax base|dasar pengenaan|base imponible|base tva|base ht"
-            r"|steuerbasis\w*|basisbetrag|bemessungsgrundlage|steuerbasisbetrag)\b"
+            r"\b(?:dpp|taxable|tax base|dasar pengenaan|base (?:imponible|imposable|tva|ht)"
+            r"|subject to tax|steuerbasis\w*|basisbetrag|bemessungsgrundlage|steuerbasisbetrag)\b"
+            rf"|\b(?:net\w*|jumlah|total|sum\w*|amount)\b.*{_AFTER}.*\b(?:{_OFF})\b"
         ),
     ),
     (
@@ -72,7 +83,7 @@ _KINDS: Final = (
             r"\b(?:paid|received|anzahlung(?:en)?|acomptes?|deposit|uang muka|down ?payment"
             r"|prepa\w+|bezahlt|betaald|voldaan|pagato|deja paye|regle|pagado|anticipo|terbayar"
             r"|dibayar|payments?|pembayaran|dp|vorauszahlung(?:en)?|gezahlt"
-            r"|abschlagszahlung(?:en)?|geleistete)\b"
+            r"|abschlagszahlung(?:en)?|geleistete|paye|verse|pagos|a cuenta|sudah bayar)\b"
         ),
     ),
     (
@@ -80,7 +91,7 @@ _KINDS: Final = (
         re.compile(
             r"\b(?:due|balance|zahlbetrag|a payer|te betalen|openstaand|da pagare|outstanding|sisa"
             r"|kurang bayar|zahlbar|offen\w*|owing|owed|saldo|solde|harus dibayar|to be paid"
-            r"|zu zahlen|a pagar|restbetrag|payable|to pay|zahlungsbetrag|forderung|noch|reste)\b"
+            r"|zu zahlen|a pagar|restbetrag|payable|to pay|zahlungsbetrag|\w*forderung|noch|rest[ea]?|pendiente|a percibir)\b"
         ),
     ),
     (
@@ -94,8 +105,7 @@ _KINDS: Final = (
     (
         "discount",
         re.compile(
-            r"\b(?:discount|rabatte?|diskon|remises?|potongan|nachlass|skonto|abschlage?n?"
-            r"|descuento|disc|korting|sconto|desconto)\b"
+            rf"\b(?:{_OFF})\b"
         ),
     ),
     ("rounding", re.compile(r"\b(?:rounding|rundung\w*|pembulatan|arrondi|redondeo)\b")),
@@ -124,10 +134,12 @@ def _overruled(kind: str, text: str) -> bool:
             or bool(_INCL.search(text))
             or bool(re.search(r"\b(?:after|setelah|before)\b", text))
         )
+    if kind == "base":
+        return bool(_TAX_OF_BASE.match(text))
     if kind == "due":
         return "date" in text or "datum" in text
     if kind == "paid":
-        return bool(re.search(r"\b(?:to be|harus|date|terms?|method|before|due)\b", text))
+        return bool(_NOT_PAID.search(text))
     return False
 
 

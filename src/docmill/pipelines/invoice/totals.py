@@ -10,6 +10,9 @@ from docmill.pipelines.invoice.amounts import Amount
 
 CENT: Final = Decimal("0.02")
 MOST: Final = 12
+MOST_UNNAMED: Final = 9
+UNNAMED: Final = 0.1  # what an amount is worth without a label
+NEIGHBOURS: Final = 3  # rows between the taxes of two rates, at most
 RATES: Final = tuple(
     Decimal(rate)
     for rate in (
@@ -19,6 +22,9 @@ RATES: Final = tuple(
 )
 _STANDS_FOR_GROSS: Final = {"gross": 1.0, "due": 0.75, "paid": 0.35}
 _STANDS_FOR_NET: Final = {"net": 1.0, "base": 0.7, "gross": 0.4}
+_KEPT_APART: Final = frozenset(
+    {"paid", "due", "withholding", "discount", "charge", "other", "other_base", "carried"}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,18 +58,47 @@ class Around:
 
 
 def choose(amounts: Sequence[Amount], lines: Decimal | None) -> Chosen:
-    """The net, tax and gross that labels and arithmetic support best together."""
+    """The net, tax and gross that labels and arithmetic support best together.
+
+    Where what the labels name does not add up, any amount may stand for any of them, if then all
+    of it does.
+    """
     around = Around(lines, _one(amounts, "charge"), _one(amounts, "discount"))
-    nets = _picks(amounts, _STANDS_FOR_NET)
-    taxes = _picks(amounts, {"tax": 1.0}) + _tax_sums(amounts)
-    grosses = _picks(amounts, _STANDS_FOR_GROSS)
-    best: Chosen | None = None
-    for net, tax, gross in product((*nets, None), (*taxes, None), (*grosses, None)):
-        made = _weigh(net, tax, gross, around)
-        if best is None or made.score > best.score:
-            best = made
-    assert best is not None
-    return best
+    named = _best(amounts, around, ())
+    if named.adds_up and named.tax and named.tax.value:
+        return named
+    wider = _best(amounts, around, _unnamed(amounts))
+    return wider if _proven(wider) and wider.score > named.score + 0.4 else named
+
+
+def _best(amounts: Sequence[Amount], around: Around, others: Sequence[Pick]) -> Chosen:
+    nets = [*_picks(amounts, _STANDS_FOR_NET), *others]
+    taxes = [*_picks(amounts, {"tax": 1.0}), *_tax_sums(amounts), *others]
+    grosses = [*_picks(amounts, _STANDS_FOR_GROSS), *others]
+    sets = product((*nets, None), (*taxes, None), (*grosses, None))
+    return max((_weigh(*made, around) for made in sets), key=lambda made: made.score)
+
+
+def _unnamed(amounts: Iterable[Amount]) -> list[Pick]:
+    """Amounts by themselves, whatever stands beside them."""
+    found = {
+        item.value: item
+        for item in amounts
+        if item.value > 0 and item.role not in _KEPT_APART and _printed_as_money(item)
+    }
+    return [Pick(value, UNNAMED, (item,)) for value, item in found.items()][-MOST_UNNAMED:]
+
+
+def _printed_as_money(item: Amount) -> bool:
+    return bool(item.figure.number.currency or set(item.figure.text) & set(".,'"))
+
+
+def _proven(chosen: Chosen) -> bool:
+    """Whether a set holds without all labels: the tax is a usual share, and it or the lines fit."""
+    if not (chosen.adds_up and chosen.tax and chosen.tax.value):
+        return False
+    usual = _rate_bonus(chosen.net, chosen.tax, chosen.gross) > 0
+    return usual and (chosen.lines_fit or chosen.tax.weight > 0.5)
 
 
 def _one(amounts: Iterable[Amount], role: str) -> Decimal:
@@ -89,16 +124,20 @@ def _picks(amounts: Iterable[Amount], roles: dict[str, float]) -> list[Pick]:
 
 
 def _tax_sums(amounts: Iterable[Amount]) -> list[Pick]:
-    """The taxes of several rates added up."""
+    """The taxes of several rates added up: all of them, and each run of neighbours."""
     rows: dict[tuple[int, int], Amount] = {}
     for item in amounts:
-        if item.role == "tax" and item.weight >= 0.5:
+        shown = item.value > 0 and _printed_as_money(item)
+        if item.role == "tax" and item.weight >= 0.5 and shown:
             rows[item.page, item.figure.row] = item
     several = list(rows.values())
-    if not 2 <= len(several) <= 8:
-        return []
-    total = sum((item.value for item in several), Decimal(0))
-    return [Pick(total, 0.6, tuple(several))]
+    runs: list[list[Amount]] = [[]]
+    for item in several:
+        if runs[-1] and item.figure.row - runs[-1][-1].figure.row > NEIGHBOURS:
+            runs.append([])
+        runs[-1].append(item)
+    made = {tuple(run) for run in (*runs, several) if 2 <= len(run) <= 8}
+    return [Pick(sum((item.value for item in run), Decimal(0)), 0.6, run) for run in made]
 
 
 def _weigh(net: Pick | None, tax: Pick | None, gross: Pick | None, around: Around) -> Chosen:
