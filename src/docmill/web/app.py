@@ -10,8 +10,17 @@ from starlette.exceptions import HTTPException
 from docmill import __version__
 from docmill.core.faults import Faulted
 from docmill.db.pool import connection
-from docmill.web import problems
-from docmill.web.api import catalog, events, exports, health, jobs, profile, results, upload
+from docmill.web.api import (
+    catalog,
+    events,
+    exports,
+    health,
+    jobs,
+    originals,
+    profile,
+    results,
+    upload,
+)
 from docmill.web.auth import Tokens
 from docmill.web.contract import openapi_of
 from docmill.web.deps import Site
@@ -19,7 +28,7 @@ from docmill.web.edge import Edge
 from docmill.web.live import Live
 from docmill.web.metrics import Meters
 from docmill.web.paces import Paces
-from docmill.web.pages import docs, queue, render
+from docmill.web.pages import docs, job, mistakes, queue, render
 from docmill.web.readiness import Readiness
 from docmill.web.rules import Rules
 from docmill.wiring import Services
@@ -48,11 +57,13 @@ def create(services: Services, rules: Rules) -> FastAPI:
     )
     app.state.site = site
     app.openapi = openapi_of(app)
-    app.add_exception_handler(Faulted, problems.faulted)
-    app.add_exception_handler(RequestValidationError, problems.invalid)
-    app.add_exception_handler(HTTPException, problems.refused)
+    app.add_exception_handler(Faulted, mistakes.faulted)
+    app.add_exception_handler(RequestValidationError, mistakes.invalid)
+    app.add_exception_handler(HTTPException, mistakes.refused)
     app.add_middleware(Edge, meters=site.meters, under_way=site.under_way)
-    for part in (upload, jobs, results, exports, events, catalog, profile, health, queue, docs):
+    for part in (upload, jobs, results, originals, exports, events, catalog, profile, health):
+        app.include_router(part.router)
+    for part in (queue, job, docs):
         app.include_router(part.router)
     app.mount("/static", render.Files(directory=render.STATIC), name="static")
     return app

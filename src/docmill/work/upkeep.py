@@ -117,6 +117,7 @@ async def sweep(upkeep: Upkeep) -> None:
     async with upkeep.pool.connection() as conn:
         await housekeeping.forget_requests(conn, timedelta(days=1))
         await answers.forget(conn)
+        await housekeeping.forget_deletions(conn, timedelta(days=7))
     log.info("upkeep.swept")
 
 

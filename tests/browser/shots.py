@@ -1,0 +1,74 @@
+"""Not tests: each brings a page into a state and takes its picture. Run by `make shots`."""
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from browser import gallery, people
+from browser.eyes import Watch
+
+SETTINGS = {"DOCMILL_WORKER_SLOTS": "2", "DOCMILL_DELETE_ON_DOWNLOAD": "true"}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def index() -> Iterator[None]:
+    yield
+    gallery.write_index()
+
+
+def test_docs(page: Page) -> None:
+    page.goto("/docs")
+    gallery.take(page, "docs")
+
+
+def test_an_address_that_leads_nowhere(page: Page, watch: Watch) -> None:
+    watch.forgive("404")
+    page.goto("/nowhere")
+    gallery.take(page, "mistake")
+
+
+def test_an_empty_queue(page: Page) -> None:
+    page.goto("/queue")
+    gallery.take(page, "queue-1-empty")
+
+
+def test_a_busy_queue_then_done(page: Page, watch: Watch) -> None:
+    watch.forgive("400")
+    page.goto("/queue")
+    people.convert_with(page, "invoice")
+    people.choose(page, *(people.invoice(number) for number in range(3)), people.locked())
+    for number in range(3):
+        people.expect_badge(page, f"invoice {number}.pdf", "Ready")
+    people.expect_badge(page, "locked.pdf", "Failed")
+    people.convert_with(page, "extract")
+    people.choose(page, *(people.long_one(700, f"Handbook {n}") for n in range(3)))
+    people.choose(page, people.a_file("holiday.jpg", b"\xff\xd8\xff\xe0 not a pdf"))
+    people.expect_badge(page, "Handbook 0.pdf", "Converting...")
+    people.expect_badge(page, "Handbook 1.pdf", "Converting...")
+    people.expect_badge(page, "Handbook 2.pdf", "Waiting")
+    expect(people.row(page, "Handbook 0.pdf")).to_contain_text("of 700")
+    gallery.take(page, "queue-2-busy")
+    people.open_job(page, "Handbook 0.pdf")
+    gallery.take(page, "job-1-busy")
+    page.go_back()
+    for number in range(3):
+        people.row(page, f"Handbook {number}.pdf").get_by_role("button", name="Cancel").click()
+        people.expect_badge(page, f"Handbook {number}.pdf", "Cancelled")
+    with page.expect_download():
+        people.row(page, "invoice 0.pdf").get_by_role("link", name="Download").click()
+    expect(people.row(page, "invoice 0.pdf")).to_contain_text("removed by retention")
+    page.get_by_label("Select invoice 1.pdf").check()
+    page.get_by_label("Select invoice 2.pdf").check()
+    gallery.take(page, "queue-3-done")
+    page.get_by_role("button", name="Delete", exact=True).first.click()
+    gallery.take(page, "queue-4-delete")
+    page.get_by_role("button", name="Keep").click()
+    people.open_job(page, "invoice 1.pdf")
+    gallery.take(page, "job-2-done")
+    page.goto("/queue?status=failed")
+    gallery.take(page, "queue-5-failed")
+    people.open_job(page, "locked.pdf")
+    gallery.take(page, "job-3-failed")
+    page.goto("/queue?q=nothing+like+it")
+    gallery.take(page, "queue-6-no-match")
