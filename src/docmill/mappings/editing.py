@@ -1,7 +1,8 @@
 """Changes of an invoice's JSON by path: what can be changed, and a list of changes replayed.
 
-A path names a value (`totals.net`, `lines[2].amount`) or a line (`lines[2]`). A line that comes from
-nothing is put in at its place; one that goes to nothing is taken out, and those behind it move up.
+A path names a value (`totals.net`, `lines[2].amount`) or a line (`lines[2]`). A line that comes
+from nothing is put in at its place; one that goes to nothing is taken out, and those behind it
+move up.
 """
 
 import re
@@ -22,6 +23,8 @@ FIGURES: Final = frozenset({"quantity", "unit_price", "discount", "amount", "tax
 MOST_LINES: Final = 5000
 _IN_LINE: Final = re.compile(r"lines\[(\d{1,4})\](?:\.(\w+))?")
 
+_DOTTED: Final = re.compile(r"^lines\.(\d+)")
+
 
 @dataclass(frozen=True, slots=True)
 class Change:
@@ -35,13 +38,17 @@ class Change:
 
 def paths_of(invoice: Mapping[str, Any]) -> Iterator[str]:
     """Every value that this invoice has a place for, in the order in which people look."""
-    for name in (*HEAD, *(name for name in RARE if name in invoice)):
-        yield name
+    yield from (*HEAD, *(name for name in RARE if name in invoice))
     for group in GROUPS:
         inside: Any = invoice.get(group)
         yield from (f"{group}.{name}" for name in (inside if is_object(inside) else ()))
     for index, line in enumerate(_lines(invoice)):
         yield from (f"lines[{index}].{name}" for name in (line if is_object(line) else ()))
+
+
+def bracketed(path: str) -> str:
+    """A path as mappings tell it (`lines.2.amount`), written as invoices have it."""
+    return _DOTTED.sub(r"lines[\1]", path)
 
 
 def is_path(path: str) -> bool:
@@ -131,16 +138,16 @@ def _move_lines(data: dict[str, Any], change: Change) -> None:
     match = _IN_LINE.fullmatch(change.path)
     assert match
     index, lines = int(match[1]), _lines(data)
-    step = 1 if change.after is not None else -1
-    if step > 0:
-        lines.insert(index, dict(change.after))
+    line: dict[str, Any] = change.after or {}
+    if line:
+        lines.insert(index, dict(line))
     elif index < len(lines):
         del lines[index]
     data["lines"] = lines
-    data["evidence"] = _renumbered(data["evidence"], index, step)
-    for name in change.after or ():
+    data["evidence"] = _renumbered(data["evidence"], index, 1 if line else -1)
+    for name, value in line.items():
         path = f"{change.path}.{name}"
-        data["evidence"][path] = _seen(Change(path, None, change.after[name]))
+        data["evidence"][path] = _seen(Change(path, None, value))
 
 
 def _renumbered(evidence: Mapping[str, Any], index: int, step: int) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, suppress
+from typing import Final
 
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
@@ -11,8 +12,21 @@ from docmill import __version__
 from docmill.core.faults import Faulted
 from docmill.db.pool import connection
 from docmill.web import problems
-from docmill.web.api import catalog, events, exports, health, jobs, profile, results, upload
+from docmill.web.api import (
+    catalog,
+    events,
+    exports,
+    health,
+    jobs,
+    lessons,
+    pages,
+    profile,
+    results,
+    reviews,
+    upload,
+)
 from docmill.web.auth import Tokens
+from docmill.web.confined import Confined, Views, nobody
 from docmill.web.contract import openapi_of
 from docmill.web.deps import Site
 from docmill.web.edge import Edge
@@ -26,8 +40,13 @@ from docmill.wiring import Services
 
 __all__ = ["Rules", "create"]
 
+PARTS: Final = (
+    upload, jobs, results, exports, reviews, lessons, pages, events, catalog, profile, health,
+    queue, docs,
+)  # fmt: skip
 
-def create(services: Services, rules: Rules) -> FastAPI:
+
+def create(services: Services, rules: Rules, confined: Confined = nobody) -> FastAPI:
     site = Site(
         services=services,
         rules=rules,
@@ -36,6 +55,8 @@ def create(services: Services, rules: Rules) -> FastAPI:
         meters=Meters(),
         tokens=Tokens(rules.tokens),
         readiness=Readiness(services),
+        confined=confined,
+        views=Views(confined, services.store),
     )
     app = FastAPI(
         title="docmill",
@@ -52,7 +73,7 @@ def create(services: Services, rules: Rules) -> FastAPI:
     app.add_exception_handler(RequestValidationError, problems.invalid)
     app.add_exception_handler(HTTPException, problems.refused)
     app.add_middleware(Edge, meters=site.meters, under_way=site.under_way)
-    for part in (upload, jobs, results, exports, events, catalog, profile, health, queue, docs):
+    for part in PARTS:
         app.include_router(part.router)
     app.mount("/static", render.Files(directory=render.STATIC), name="static")
     return app
