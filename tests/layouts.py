@@ -1,4 +1,4 @@
-"""Invoices of one supplier's layout that the reader gets wrong: `from layouts import odd_invoice`."""
+"""Invoices of one layout that the reader gets wrong: `from layouts import odd_invoice`."""
 
 from collections.abc import Sequence
 

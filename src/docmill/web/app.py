@@ -34,6 +34,7 @@ from docmill.web.live import Live
 from docmill.web.metrics import Meters
 from docmill.web.paces import Paces
 from docmill.web.pages import docs, queue, render
+from docmill.web.pages import review as review_page
 from docmill.web.readiness import Readiness
 from docmill.web.rules import Rules
 from docmill.wiring import Services
@@ -42,7 +43,7 @@ __all__ = ["Rules", "create"]
 
 PARTS: Final = (
     upload, jobs, results, exports, reviews, lessons, pages, events, catalog, profile, health,
-    queue, docs,
+    queue, review_page, docs,
 )  # fmt: skip
 
 

@@ -32,41 +32,72 @@ class Edit(BaseModel):
     box: list[float] | None = Field(None, min_length=4, max_length=4, description="In points")
 
 
+class Mistake(ValueError):  # noqa: N818  it says what was sent wrong
+    """Why an edit can't be made: which part of it, and what that is not."""
+
+    def __init__(self, at: str, says: str) -> None:
+        self.at: str = at
+        self.says: str = says
+        super().__init__(says)
+
+
 def changes(data: Mapping[str, Any], edits: Sequence[Edit]) -> list[Change]:
-    """What these edits change, one after the other; an edit that changes nothing is left out."""
-    current, made = dict(data), list[Change]()
-    for index, each in enumerate(edits):
-        if not is_path(each.path):
-            raise _refused(index, "path", "names nothing of an invoice")
-        change = _line(current, index, each) if is_line(each.path) else _value(current, index, each)
-        if is_line(each.path) or change.before != change.after:
-            made.append(change)
-            current = replay(current, [change])
+    """What these edits change, one after the other; all of them can be made, or none is."""
+    made, mistakes = tried(data, edits)
+    if mistakes:
+        told = [
+            {"at": f"body.edits.{index}.{mistake.at}", "message": mistake.says}
+            for index, mistake in mistakes.items()
+        ]
+        raise Faulted("BAD_REQUEST", mistakes=told)
     return made
 
 
-def _value(data: Mapping[str, Any], index: int, each: Edit) -> Change:
+def tried(
+    data: Mapping[str, Any], edits: Sequence[Edit]
+) -> tuple[list[Change], dict[int, Mistake]]:
+    """The changes that can be made, without those that change nothing; and what is wrong."""
+    current, made, mistakes = dict(data), list[Change](), dict[int, Mistake]()
+    for index, each in enumerate(edits):
+        try:
+            change = _change(current, each)
+        except Mistake as exc:
+            mistakes[index] = exc
+            continue
+        if is_line(each.path) or change.before != change.after:
+            made.append(change)
+            current = replay(current, [change])
+    return made, mistakes
+
+
+def _change(data: Mapping[str, Any], each: Edit) -> Change:
+    if not is_path(each.path):
+        raise Mistake("path", "names nothing of an invoice")
+    return _line(data, each) if is_line(each.path) else _value(data, each)
+
+
+def _value(data: Mapping[str, Any], each: Edit) -> Change:
     if isinstance(each.value, dict):
-        raise _refused(index, "value", "is a text, or null for nothing")
+        raise Mistake("value", "is a text, or null for nothing")
     line = _LINE_INDEX.match(each.path)
     if line and value_at(data, line[0]) is None:
-        raise _refused(index, "path", "names a line that is not there")
+        raise Mistake("path", "names a line that is not there")
     after = written(each.path, each.value)
     if after is None and clean(each.value):
-        raise _refused(index, "value", f"is no {kind_of(each.path)}")
+        raise Mistake("value", f"is no {kind_of(each.path)}")
     return Change(each.path, value_at(data, each.path), after, _place(each))
 
 
-def _line(data: Mapping[str, Any], index: int, each: Edit) -> Change:
+def _line(data: Mapping[str, Any], each: Edit) -> Change:
     count, at = len(data.get("lines") or ()), int(each.path[6:-1])
     if each.value is None:
         if at >= count:
-            raise _refused(index, "path", "names a line that is not there")
+            raise Mistake("path", "names a line that is not there")
         return Change(each.path, value_at(data, each.path), None)
     if isinstance(each.value, str) or at > count or count >= MOST_LINES:
-        raise _refused(index, "path", "is no place for a line, which is an object of values")
+        raise Mistake("path", "is no place for a line, which is an object of values")
     if unknown := sorted(set(each.value) - set(LINE)):
-        raise _refused(index, "value", f"has unknown names: {', '.join(unknown)}"[:200])
+        raise Mistake("value", f"has unknown names: {', '.join(unknown)}"[:200])
     given = {name: None for name in LINE if name != "opt"} | each.value
     line = {name: written(f"{each.path}.{name}", value) for name, value in given.items()}
     return Change(each.path, None, line)
@@ -97,7 +128,3 @@ def _figure(text: str) -> str | None:
 
 def _place(each: Edit) -> dict[str, Any] | None:
     return {"page": each.page, "box": each.box} if each.page and each.box else None
-
-
-def _refused(index: int, name: str, says: str) -> Faulted:
-    return Faulted("BAD_REQUEST", mistakes=[{"at": f"body.edits.{index}.{name}", "message": says}])

@@ -24,6 +24,7 @@ from docmill.mappings.editing import replay
 from docmill.storage import Store
 from docmill.web import confined
 from docmill.web.deps import Site, own_job
+from docmill.web.reasons import reasons
 
 log = structlog.get_logger()
 
@@ -50,6 +51,7 @@ class Judged:
 
     checks: dict[str, str]
     review: list[str]
+    reasons: dict[str, str]
     notes: list[str]
     xml: bytes | None
     refusal: str | None = None
@@ -99,10 +101,11 @@ def _judged(mapping: str, data: dict[str, Any], profile: Profile) -> Judged:
     try:
         made = mappings.emit(mappings.load(mapping), data, profile, pretty=True)
     except Faulted as exc:
-        return Judged(checks, doubts, [], None, exc.detail)
+        return Judged(checks, doubts, reasons(data, doubts, checks, []), [], None, exc.detail)
     edited = {path for path, seen in data["evidence"].items() if seen.get("edited")}
     told = [path for path in map(mappings.bracketed, made.review) if path not in edited]
-    return Judged(checks, list(dict.fromkeys((*doubts, *told))), list(made.notes), made.xml)
+    review, notes = list(dict.fromkeys((*doubts, *told))), list(made.notes)
+    return Judged(checks, review, reasons(data, review, checks, notes), notes, made.xml)
 
 
 async def edit(here: Site, owner: Owner, review: Opened, changes: Sequence[Change]) -> None:

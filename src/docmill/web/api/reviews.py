@@ -65,6 +65,7 @@ class JudgedShape(BaseModel):
 
     checks: dict[str, str] = Field(description="Each rule: held, broken or not applicable")
     review: list[str] = Field(description="Paths a person should look at")
+    reasons: dict[str, str] = Field(description="Why, by path")
     notes: list[str]
     xml: str | None = Field(description="The document as it would be approved")
     refusal: str | None = Field(description="Why there is no document")
@@ -77,6 +78,7 @@ class ReviewDetail(ReviewShape, JudgedShape):
 
 class CheckAnswer(JudgedShape):
     values: dict[str, Any] = Field(description="The edited values as they would be kept, by path")
+    mistakes: dict[str, str] = Field(description="What can't be kept and was left out, by path")
 
 
 class Decision(ReviewShape):
@@ -188,10 +190,13 @@ async def edit_review(job_id: str, request: Request, here: Here, owner: Asker) -
 async def check_review(job_id: str, request: Request, here: Here, owner: Asker) -> CheckAnswer:
     wish = await bodies.read(request, Trial)
     review = await reviews.opened(here, owner, job_id)
-    found = edits.changes(review.data, wish.edits)
-    data = replay(review.data, found)
-    values = {each.path: each.after for each in found}
-    return CheckAnswer(**_judged(await reviews.judged(review, data)), values=values)
+    found, wrong = edits.tried(review.data, wish.edits)
+    judged = await reviews.judged(review, replay(review.data, found))
+    return CheckAnswer(
+        **_judged(judged),
+        values={each.path: each.after for each in found},
+        mistakes={wish.edits[index].path: mistake.says for index, mistake in wrong.items()},
+    )
 
 
 @router.post(
@@ -257,6 +262,7 @@ def _judged(found: Judged) -> dict[str, Any]:
     return {
         "checks": found.checks,
         "review": found.review,
+        "reasons": found.reasons,
         "notes": found.notes,
         "xml": found.xml.decode() if found.xml else None,
         "refusal": found.refusal,
