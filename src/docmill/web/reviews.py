@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import structlog
@@ -92,7 +92,10 @@ async def _stored(store: Store, key: str) -> dict[str, Any]:
 
 async def judged(review: Opened, data: dict[str, Any]) -> Judged:
     """The same arithmetic and the same mapping as a run's, on what a person made of it."""
-    return await asyncio.to_thread(_judged, str(review.job.mapping), data, review.profile)
+    found = await asyncio.to_thread(_judged, str(review.job.mapping), data, review.profile)
+    if review.head.status == reviews.APPROVED and data is review.data:
+        return replace(found, review=[], reasons={})  # a person has looked
+    return found
 
 
 def _judged(mapping: str, data: dict[str, Any], profile: Profile) -> Judged:

@@ -180,19 +180,32 @@ function commit(each) {
   return line;
 }
 
+async function redrawn() {
+  const answer = await fetch(`/review/${job}/values`);
+  const template = document.createElement("template");
+  template.innerHTML = answer.ok ? await answer.text() : ""; // drawn and escaped by the server
+  return template.content.querySelector("#values");
+}
+
 async function refresh(path = current?.name) {
   const open = [...values().querySelectorAll("details[open]")].map((each) => each.id);
-  const answer = await fetch(`/review/${job}/values`);
-  if (!answer.ok) return;
-  const template = document.createElement("template");
-  template.innerHTML = await answer.text(); // drawn and escaped by the server
-  values().replaceWith(template.content.querySelector("#values"));
+  const fresh = await redrawn();
+  if (!fresh) return;
+  values().replaceWith(fresh);
   for (const id of open) document.getElementById(id)?.setAttribute("open", "");
   times();
   paper.draw();
-  const again = path && input(path);
-  if (again) again.focus();
+  current = (path && input(path)) || null;
+  current?.focus();
 }
+
+// What happened so far is asked for when somebody wants to read it.
+form.addEventListener("toggle", async (event) => {
+  if (event.target.id !== "history" || !event.target.open) return;
+  const fresh = (await redrawn())?.querySelector("ol");
+  if (fresh) event.target.querySelector("ol").replaceWith(fresh);
+  times();
+}, true);
 
 // Two people at one document: both are shown, and nothing is thrown away unasked.
 function meet(problem, edits) {
@@ -317,9 +330,11 @@ function approvedText(learned) {
   return `Approved. The download is the corrected document.${lesson}`;
 }
 
-function decided(body, text) {
+async function decided(body, text) {
+  await refresh(null);
   stateOf(body);
   document.querySelector("#count").textContent = "";
+  document.querySelector("#saved").textContent = "";
   tell(text);
   document.querySelector("#next").focus();
 }
