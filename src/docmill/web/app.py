@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, suppress
+from typing import Final
 
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
@@ -16,12 +17,16 @@ from docmill.web.api import (
     exports,
     health,
     jobs,
+    lessons,
     originals,
+    pages,
     profile,
     results,
+    reviews,
     upload,
 )
 from docmill.web.auth import Tokens
+from docmill.web.confined import Confined, Views, nobody
 from docmill.web.contract import openapi_of
 from docmill.web.deps import Site
 from docmill.web.edge import Edge
@@ -29,14 +34,20 @@ from docmill.web.live import Live
 from docmill.web.metrics import Meters
 from docmill.web.paces import Paces
 from docmill.web.pages import docs, job, mistakes, queue, render
+from docmill.web.pages import review as review_page
 from docmill.web.readiness import Readiness
 from docmill.web.rules import Rules
 from docmill.wiring import Services
 
 __all__ = ["Rules", "create"]
 
+PARTS: Final = (
+    upload, jobs, results, originals, exports, reviews, lessons, pages, events, catalog, profile,
+    health, queue, job, review_page, docs,
+)  # fmt: skip
 
-def create(services: Services, rules: Rules) -> FastAPI:
+
+def create(services: Services, rules: Rules, confined: Confined = nobody) -> FastAPI:
     site = Site(
         services=services,
         rules=rules,
@@ -45,6 +56,8 @@ def create(services: Services, rules: Rules) -> FastAPI:
         meters=Meters(),
         tokens=Tokens(rules.tokens),
         readiness=Readiness(services),
+        confined=confined,
+        views=Views(confined, services.store),
     )
     app = FastAPI(
         title="docmill",
@@ -61,9 +74,7 @@ def create(services: Services, rules: Rules) -> FastAPI:
     app.add_exception_handler(RequestValidationError, mistakes.invalid)
     app.add_exception_handler(HTTPException, mistakes.refused)
     app.add_middleware(Edge, meters=site.meters, under_way=site.under_way)
-    for part in (upload, jobs, results, originals, exports, events, catalog, profile, health):
-        app.include_router(part.router)
-    for part in (queue, job, docs):
+    for part in PARTS:
         app.include_router(part.router)
     app.mount("/static", render.Files(directory=render.STATIC), name="static")
     return app

@@ -33,10 +33,16 @@ _OFF: Final = re.compile(
     r"\bdis[ck]|diskon|rabatt|\brab\b|remise|\brem\b|potongan|\bpot\b|descuent|\bdto\b|nachlass"
     r"|\boff\b|korting|scont"
 )
-_TAX: Final = re.compile(r"mwst|\bust\b|\bvat\b|\btva\b|\biva\b|\bppn\b|\btax|\bgst\b|pajak|steuer|\bbtw\b")
-_WITHOUT: Final = re.compile(r"exc|hors|\bht\b|ohne|netto|\bnet\b|before|sin |sebelum|incl|inkl|ttc|brut")
+_TAX: Final = re.compile(
+    r"mwst|\bust\b|\bvat\b|\btva\b|\biva\b|\bppn\b|\btax|\bgst\b|pajak|steuer|\bbtw\b"
+)
+_WITHOUT: Final = re.compile(
+    r"exc|hors|\bht\b|ohne|netto|\bnet\b|before|sin |sebelum|incl|inkl|ttc|brut"
+)
 _GROSS: Final = re.compile(r"incl|inkl|ttc|brut|gross|termasuk")
-_CODE: Final = re.compile(r"\bkode|\bcode|codi[gc]|\bref|\bsku\b|\bpart n|artikeln|\bart nr|\bbest nr|\bitem (?:no|code)")
+_CODE: Final = re.compile(
+    r"\bkode|\bcode|codi[gc]|\bref|\bsku\b|\bpart n|artikeln|\bart nr|\bbest nr|\bitem (?:no|code)"
+)
 _WORDS: Final = re.compile(
     r"desc|bezeichn|beschreib|desig|libell|uraian|keterangan|rincian|\bnama|barang|jasa|produ"
     r"|\bitems?\b|articl|artikel|articul|leistung|servi|prestat|concept|detail|detalle|particular|activit"

@@ -86,7 +86,9 @@ BY: Final = re.compile(
     r"|antes|hasta|el|del?|on|due|f[äa]llig\w*|tempo|échéance|venc\w+|voor|entro)\b",
     re.IGNORECASE,
 )
-NOT_DUE: Final = re.compile(r"[sk]konto|discount|escompte|received|diterima|erhalten|reçu", re.IGNORECASE)
+NOT_DUE: Final = re.compile(
+    r"[sk]konto|discount|escompte|received|diterima|erhalten|reçu", re.IGNORECASE
+)
 TERMS: Final = re.compile(
     r"cod|net|tunai|cash|contado|comptant|(?:payment|paiement|reglement)?(?:terms?|termin|conditions?)"
     r"(?:of|de)?(?:payment|paiement|reglement)?|zahlungsbedingung(?:en)?|syaratpembayaran|konditionen"

@@ -282,7 +282,9 @@ def _letterhead(sheet: Sheet, block: Block, own: set[str]) -> Iterator[Name]:
     for order, cell in enumerate(names[:2]):
         less = 0.1 if lexicon.COMPANY.search(cell.text) or _again(sheet, cell) else 0.3
         slogan = 0.2 if prose(cell.text) and len(names) > 1 else 0.0
-        yield named(cell, 0, worth - 0.1 * (cell.page > 1) - less * order - slogan + _size(sheet, cell))
+        yield named(
+            cell, 0, worth - 0.1 * (cell.page > 1) - less * order - slogan + _size(sheet, cell)
+        )
 
 
 def _again(sheet: Sheet, cell: Cell) -> bool:

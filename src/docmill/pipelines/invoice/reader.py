@@ -32,12 +32,17 @@ def _table(sheet: Sheet) -> Table:
     return bare if proven(bare) > proven(named) else named
 
 
-def read(sheet: Sheet) -> Invoice:
-    """The invoice on these pages."""
+def marked(sheet: Sheet) -> Sheet:
+    """The sheet with how its numbers and dates are to be read."""
     texts = [row.text for row in sheet.rows]
     first = dates.month_first(texts)
     first = first if first is not None else any(_AMERICAN.search(text) for text in texts)
-    sheet = replace(sheet, mark=numbers.mark_of(texts), month_first=first)
+    return replace(sheet, mark=numbers.mark_of(texts), month_first=first)
+
+
+def read(sheet: Sheet) -> Invoice:
+    """The invoice on these pages."""
+    sheet = marked(sheet)
     phrases = phrases_of(sheet)
     table = _table(sheet)
     lines = [resolve(raw) for raw in table.lines if not raw.extra]

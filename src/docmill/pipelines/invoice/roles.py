@@ -13,7 +13,9 @@ _TAX: Final = re.compile(
     r"|p\.p\.n|t\.v\.a|i\.v\.a|m\.w\.st"
     r"|\w*steuer(?:betrag|n)?|mehrwertst|btw\w*|imposta|imposto|moms)\b"
 )
-_TAX_OF_BASE: Final = re.compile(r"\s*(?:ppn|p\.p\.n|vat|tva|iva|mwst|ust|tax|gst)\b[^a-z]*%|.*% ?x ?dpp")
+_TAX_OF_BASE: Final = re.compile(
+    r"\s*(?:ppn|p\.p\.n|vat|tva|iva|mwst|ust|tax|gst)\b[^a-z]*%|.*% ?x ?dpp"
+)
 _EXCL: Final = re.compile(
     r"\b(?:excl\w*|ex|before|pre|ohne|zzgl|zuz|zuzugl\w*|hors|sin|sebelum|belum|without|vor|plus"
     r"|exkl|exclusief|esclusa|h\.?t)\b"
@@ -63,7 +65,10 @@ _KINDS: Final = (
             r"|reg)\b|\b(?:tax invoice|faktur pajak)\b|\bn.? ?tva|\bnpwp\b|\bsteuer-?nr|ustid"
         ),
     ),
-    ("other", re.compile(r"\b(?:terbilang|in wor(?:ds|ten)|page|seite|capital|kapital|weight|gewicht)\b")),
+    (
+        "other",
+        re.compile(r"\b(?:terbilang|in wor(?:ds|ten)|page|seite|capital|kapital|weight|gewicht)\b"),
+    ),
     (
         "withholding",
         re.compile(r"\b(?:pph|withholding|wht|retenue|retencion|irpf|quellensteuer)\b"),
@@ -104,9 +109,7 @@ _KINDS: Final = (
     ),
     (
         "discount",
-        re.compile(
-            rf"\b(?:{_OFF})\b"
-        ),
+        re.compile(rf"\b(?:{_OFF})\b"),
     ),
     ("rounding", re.compile(r"\b(?:rounding|rundung\w*|pembulatan|arrondi|redondeo)\b")),
 )
