@@ -2,6 +2,7 @@
 
 from docmill.mappings.catalog import DEFAULT, load, load_file, names
 from docmill.mappings.emitting import Emitted, emit, emit_all
+from docmill.mappings.presence import check_invoice
 from docmill.mappings.profile import Profile, profile_of
 from docmill.mappings.profile_checks import mistakes as profile_mistakes
 from docmill.mappings.rereading import read_back, read_back_all
@@ -14,6 +15,7 @@ __all__ = [
     "InvoiceMapping",
     "Profile",
     "Trouble",
+    "check_invoice",
     "emit",
     "emit_all",
     "load",
