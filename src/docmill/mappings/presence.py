@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from docmill.core.faults import Faulted
-from docmill.mappings.texts import at, clean
+from docmill.mappings.texts import at, clean, is_list
 
 AMOUNTS: Final = ("totals.net", "totals.gross", "totals.due")
 NEEDED: Final = (
@@ -21,6 +21,6 @@ def check_invoice(data: Mapping[str, Any]) -> None:
 
 
 def _amounts(data: Mapping[str, Any]) -> Iterator[str]:
-    lines: Any = data.get("lines")
-    for line in lines if isinstance(lines, list) else ():
+    lines = data.get("lines")
+    for line in lines if is_list(lines) else ():
         yield clean(at(line, "amount"))
