@@ -55,7 +55,7 @@ def _generated(number: int) -> bytes:
 async def _upload(port: int, files: list[bytes]) -> None:
     async with clients(port, 1) as (client,):
         for data in files:
-            answer = await client.post("/api/upload", named("a.pdf", data))
+            answer = await client.post("/api/upload?pipeline=extract", named("a.pdf", data))
             assert answer.status == 200, answer
 
 

@@ -111,6 +111,7 @@ async def running(
     intake = Intake(pool, store, offer, work, changes, timedelta(days=7), shared_dedupe)
     services = Services(pool, listen_url, store, offer, work, changes, intake)
     given: dict[str, Any] = {"uploads_per_minute": 0, "disk_limit": 1.0, **rules}
+    given.setdefault("default_pipeline", "extract")
     app = create(services, Rules(**given), confined)
     port: asyncio.Future[int] = asyncio.get_running_loop().create_future()
     task = asyncio.create_task(server.serve(app, "127.0.0.1", 0, ready=port.set_result))

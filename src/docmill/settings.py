@@ -85,7 +85,7 @@ class Settings(BaseSettings):
     max_files: int = Field(20, ge=1, description="Most files in one request")
     uploads_per_minute: int = Field(10, ge=0, description="Uploads a minute per owner; 0: no limit")
     disk_limit_percent: int = Field(90, ge=1, le=100, description="Fuller than this: no uploads")
-    default_pipeline: str = Field("extract", description="Pipeline of POST /api/upload")
+    default_pipeline: str = Field("invoice", description="Pipeline of POST /api/upload")
     documents_pipeline: str = Field("extract", description="Pipeline of POST /documents")
     mappings: Annotated[tuple[str, ...], NoDecode] = Field(
         (), description="Mappings that may be asked for, with commas; empty: all installed"

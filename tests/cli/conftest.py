@@ -19,7 +19,10 @@ def terminal(tmp_path: Path) -> Terminal:
 def served() -> Iterator[Served]:
     """One docmill for all tests that only ask it something."""
     home = Path(tempfile.mkdtemp(prefix="docmill-cli-", dir="/tmp"))
-    served = Served(Terminal(home, {"DOCMILL_UPLOADS_PER_MINUTE": "0"}), home / "data")
+    served = Served(
+        Terminal(home, {"DOCMILL_UPLOADS_PER_MINUTE": "0", "DOCMILL_DEFAULT_PIPELINE": "extract"}),
+        home / "data",
+    )
     try:
         yield served
     finally:

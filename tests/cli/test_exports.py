@@ -1,5 +1,7 @@
 """profile, export and mapping diff against a docmill that serves."""
 
+import gzip
+import json
 from pathlib import Path
 from typing import Any
 
@@ -107,6 +109,38 @@ def test_diff_knows_the_profile_a_job_came_with(desk: Terminal, own: Path) -> No
     rows: list[dict[str, Any]] = desk.run("mapping", "diff", CORETAX, own, "--json").json
     assert [(row["id"], row["outcome"]) for row in rows] == [(job_id, "changed")]
     assert f"+  <Seller>{TIN}</Seller>" in rows[0]["diff"]
+
+
+def test_diff_shows_what_another_version_of_the_pipeline_reads(
+    desk: Terminal, served: Served
+) -> None:
+    job_id = sent(desk, "INV-6")
+    store = served.log.with_suffix("") / "store"
+    here = desk.with_(DOCMILL_STORE=str(store))
+    words = ("mapping", "diff", CORETAX, CORETAX, "--reread")
+    assert here.run(*words).out == "1 jobs: 1 same, 0 changed, 0 fails, 0 gone\n"
+    _as_an_older_version_read_it(store, job_id)
+    before = served.job(desk, job_id)
+    ran = here.run(*words)
+    assert "-      <RefDesc>INV-5</RefDesc>\n+      <RefDesc>INV-6</RefDesc>" in ran.out
+    assert f"{job_id}: read by version 0 > 1" in ran.err
+    (row,) = here.run(*words, "--json").json
+    assert (row["outcome"], row["versions"]) == ("changed", ["0", "1"])
+    assert served.job(desk, job_id) == before
+    lost = desk.with_(DOCMILL_STORE=str(desk.home / "nowhere")).run(*words)
+    assert lost.code == 1
+    assert "its PDF is not in this store" in lost.err
+
+
+def _as_an_older_version_read_it(store: Path, job_id: str) -> None:
+    (kept,) = (
+        path
+        for path in (store / "results").rglob(f"{job_id}*")
+        if gzip.decompress(path.read_bytes()).startswith(b"{")
+    )
+    data = json.loads(gzip.decompress(kept.read_bytes()))
+    data |= {"version": "0", "invoice_number": "INV-5"}
+    kept.write_bytes(gzip.compress(json.dumps(data).encode()))
 
 
 def test_an_unknown_mapping_is_told_before_anything_is_asked(desk: Terminal) -> None:

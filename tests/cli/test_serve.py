@@ -21,7 +21,9 @@ def folder() -> Iterator[Path]:
 
 @pytest.fixture
 def person(folder: Path) -> Terminal:
-    return Terminal(folder, {"DOCMILL_UPLOADS_PER_MINUTE": "0"})
+    return Terminal(
+        folder, {"DOCMILL_UPLOADS_PER_MINUTE": "0", "DOCMILL_DEFAULT_PIPELINE": "extract"}
+    )
 
 
 def test_a_second_serve_on_one_folder_says_so_and_exits(person: Terminal, folder: Path) -> None:

@@ -10,6 +10,7 @@ import httpx2
 import pytest
 
 from docmill import mappings
+from docmill.clients.gateway import GatewayClient
 from docmill.core.faults import Faulted
 from docmill.core.pipeline import PDF, Source, Tools
 from docmill.gateway.app import MOST_JSON, Converted
@@ -160,6 +161,19 @@ async def test_an_invoice_that_its_mapping_refuses_is_told_so(url: str) -> None:
     dollars = {**run(INVOICE), "lines": [{"description": "x", "amount": "-5"}]}
     answer = await post(url, json.dumps(dollars).encode(), XML, mapping=CORETAX)
     assert said(answer) == (422, "GW_4XX", "map")
+
+
+LETTER = make_pdf([[(72.0, 72.0, "Dear Ann,"), (72.0, 90.0, "Invoice number: 42")]])
+
+
+async def test_what_names_no_amount_is_read_but_not_converted(url: str) -> None:
+    assert (await post(url, LETTER)).json()["invoice_number"] == "42"
+    assert said(await post(url, LETTER, mapping=CORETAX)) == (422, "NO_INVOICE", "read")
+    assert said(await post(url, LETTER, XML, mapping=CORETAX)) == (422, "NO_INVOICE", "map")
+    async with GatewayClient(url) as client:
+        with pytest.raises(Faulted, match="422 NO_INVOICE read") as raised:
+            await client.convert(io.BytesIO(LETTER), CORETAX)
+    assert raised.value.fault.code == "NO_INVOICE"
 
 
 async def test_a_profile_goes_into_the_data_and_the_xml(url: str) -> None:

@@ -26,7 +26,7 @@ from docmill.work import identity
 from docmill.work.child import Limits, Nursery
 from docmill.work.guard import Guard
 from docmill.work.remote import ByGateway, resting
-from docmill.work.runs import ChildRunner
+from docmill.work.runs import ChildRunner, Outside
 from docmill.work.watch import watch
 from docmill.work.worker import Links, Rules, Worker
 from gateways import CORETAX, INVOICE, add_invoice, gateway
@@ -58,7 +58,7 @@ class Bench:
                 ["invoice"], poll=ONCE, retry=Retry(2, ONCE, ONCE), grace=timedelta(seconds=5),
                 resting=partial(resting, services), gateways={"invoice": url},
             )  # fmt: skip
-            runner = ChildRunner(self.pool, self.store, nursery, elsewhere=services)
+            runner = ChildRunner(self.pool, self.store, nursery, Outside(services))
             worker = Worker(Links(self.pool, None, changes), rules, runner, me)
             task = asyncio.create_task(worker.run())
             watching = asyncio.create_task(watch(self.pool, str(me), [self.guard], every=0.02))

@@ -24,7 +24,7 @@ from docmill.db.signals import CHANGES, Bell
 from docmill.storage import Store, open_store
 from docmill.work import identity
 from docmill.work.guard import Guard
-from docmill.work.runs import ChildRunner
+from docmill.work.runs import ChildRunner, Outside
 from docmill.work.services import Service
 from docmill.work.worker import Links, Rules, Worker
 from road import ANN
@@ -60,7 +60,7 @@ async def working(pool: Pool, store: Store, url: str, guard: Guard) -> AsyncGene
     ):
         client = OpenAI(opened, "m1")
         services = {"embed": Service(guard, lambda question: client.embed(question.request))}
-        runner = ChildRunner(pool, store, nursery, services=services)
+        runner = ChildRunner(pool, store, nursery, Outside(services=services))
         worker = Worker(Links(pool, None, changes), RULES, runner, identity.me())
         task = asyncio.create_task(worker.run())
         try:

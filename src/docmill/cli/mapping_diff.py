@@ -1,4 +1,4 @@
-"""docmill mapping diff: what another mapping would make of jobs that are there; a dry run.
+"""docmill mapping diff: what another mapping or pipeline would make of jobs; a dry run.
 
 It asks for the job's status, not for a download: that is counted, and may take the result away.
 """
@@ -16,8 +16,10 @@ from docmill.cli.client import HERE, Client, Token, Url
 from docmill.cli.console import err, out, say, say_json
 from docmill.cli.jobs import whole
 from docmill.cli.mapping_files import chosen
+from docmill.cli.rereading import Reread, reread
 from docmill.core.faults import Faulted
 from docmill.mappings import Emitted, InvoiceMapping, Profile, profile_of
+from docmill.settings import read
 
 NEWEST: Final = 50
 ONLY: Final = {"status": "complete", "pipeline": "invoice"}
@@ -26,13 +28,17 @@ SAME, CHANGED, FAILS, GONE = "same", "changed", "fails", "gone"
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """One job under both mappings. `review` is what the new one asks to look at beyond the old."""
+    """One job under both mappings. `review` is what the new one asks to look at beyond the old.
+
+    `versions` are those of the pipeline that read it then, and that reads it now.
+    """
 
     id: str
     outcome: str
     diff: str = ""
     reason: str = ""
     review: list[str] = field(default_factory=list[str])
+    versions: tuple[str, str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +47,7 @@ class Stored:
 
     id: str
     data: dict[str, Any] | None
+    job: dict[str, Any] = field(default_factory=dict[str, Any])
 
 
 def diff(
@@ -50,19 +57,32 @@ def diff(
         list[str] | None,
         typer.Option(help=f"Ids of jobs; without, your newest {NEWEST} complete invoices."),
     ] = None,
+    again: Annotated[
+        bool,
+        typer.Option(
+            "--reread", help="Let the installed pipeline read the stored PDFs again for NEW."
+        ),
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     url: Url = HERE,
     token: Token = None,
 ) -> None:
     """Show what would change if stored invoices were written by another mapping; nothing does.
 
-    Exit 1 when the new mapping fails on one of them.
+    With --reread, OLD writes what was read then and NEW what the installed pipeline reads now:
+    the same name twice shows what another version of the pipeline changes. The PDFs come out of
+    the store as DOCMILL_STORE or DOCMILL_DATA name it, so run it where the store is.
+
+    Exit 1 when the new mapping or the reading fails on one of them.
+
+    docmill mapping diff pt_simon_invoice_v1 pt_simon_invoice_v1 --reread
 
     docmill mapping diff pt_simon_invoice_v1 our_invoice_v1.mapping --jobs 3f2a --jobs 77b1
     """
     before, after = chosen(old), chosen(new)
     stored, profile = asyncio.run(_stored(Client(url, token), jobs or []))
-    rows = [_compared(before, after, each, profile) for each in stored]
+    now = asyncio.run(reread(read(), [each.job for each in stored])) if again else {}
+    rows = [_compared((before, after), each, profile, now.get(each.id)) for each in stored]
     if as_json:
         say_json([asdict(row) for row in rows])
     else:
@@ -78,24 +98,37 @@ async def _stored(client: Client, given: list[str]) -> tuple[list[Stored], Profi
             ids = [job["id"] async for job in client.jobs(NEWEST, **ONLY)]
         answers = [await client.ask("GET", f"/api/job-status/{job_id}") for job_id in ids]
         profile = profile_of(await client.ask("GET", "/api/profile"))
-    return [Stored(answer["jobId"], answer.get("result")) for answer in answers], profile
+        found = [await client.ask("GET", f"/api/jobs/{job_id}") for job_id in ids]
+    return [
+        Stored(answer["jobId"], answer.get("result"), job)
+        for answer, job in zip(answers, found, strict=True)
+    ], profile
 
 
 def _compared(
-    old: InvoiceMapping, new: InvoiceMapping, stored: Stored, profile: Profile
+    both: tuple[InvoiceMapping, InvoiceMapping],
+    stored: Stored,
+    profile: Profile,
+    now: Reread | None,
 ) -> Compared:
+    old, new = both
     if stored.data is None:
         return Compared(stored.id, GONE, reason="there is no result")
+    data = now.data if now else stored.data
+    if data is None:
+        return Compared(stored.id, FAILS, reason=now.reason if now else "")
+    versions = (str(stored.data.get("version")), str(data.get("version"))) if now else None
     told = stored.data.get("profile")
     own = profile_of(told) if told else profile
     before, _ = _written(old, stored.data, own)
-    after, reason = _written(new, stored.data, own)
+    after, reason = _written(new, data, own)
     if after is None:
-        return Compared(stored.id, FAILS, reason=reason)
+        return Compared(stored.id, FAILS, reason=reason, versions=versions)
     text = _diff(f"{stored.id} {old.name}", before, f"{stored.id} {new.name}", after)
     flagged = before.review if before else ()
     review = [path for path in after.review if path not in flagged]
-    return Compared(stored.id, CHANGED if text else SAME, text, review=review)
+    outcome = CHANGED if text else SAME
+    return Compared(stored.id, outcome, text, review=review, versions=versions)
 
 
 def _written(
@@ -119,6 +152,8 @@ def _tell(rows: list[Compared]) -> None:
     for row in rows:
         if row.diff:
             out.file.write(row.diff + "\n")
+        if row.versions and row.versions[0] != row.versions[1]:
+            err.print(f"{row.id}: read by version {' > '.join(row.versions)}", markup=False)
         if row.reason:
             err.print(f"{row.id}: {row.outcome}: {row.reason}", markup=False)
         for path in row.review:

@@ -14,7 +14,7 @@ import typer
 from fastapi import FastAPI
 
 from docmill.cli import confined, rules
-from docmill.cli import services as outside
+from docmill.cli import services as outer
 from docmill.cli.console import say
 from docmill.db import embedded, folder, migrate
 from docmill.settings import Settings, read
@@ -22,9 +22,10 @@ from docmill.web import app as web_app
 from docmill.web import server as web_server
 from docmill.wiring import CannotStart, Services, log_to_stderr, start
 from docmill.work import identity
+from docmill.work.checking import Checker
 from docmill.work.child import Nursery
 from docmill.work.remote import resting
-from docmill.work.runs import ChildRunner
+from docmill.work.runs import ChildRunner, Outside
 from docmill.work.upkeep import keep_up
 from docmill.work.watch import watch
 from docmill.work.worker import Links, Worker
@@ -132,16 +133,16 @@ async def _work(settings: Settings, services: Services, stop: Stop) -> None:
     work_rules = rules.work_rules(settings, sorted(services.offer.accepts))
     links = Links(services.pool, services.listen_url, services.changes)
     async with AsyncExitStack() as stack:
-        elsewhere = await outside.elsewhere(settings, stack)
-        asked = await outside.services(settings, stack)
+        elsewhere = await outer.elsewhere(settings, stack)
+        asked = await outer.services(settings, stack)
         gateways = {name: one.url for name, one in elsewhere.items()}
         work_rules = replace(work_rules, resting=partial(resting, elsewhere), gateways=gateways)
         guards = [one.guard for one in (*elsewhere.values(), *asked.values())]
         limits = rules.limits(settings)
         nursery = await stack.enter_async_context(Nursery(limits, pipelines=work_rules.pipelines))
-        runner = ChildRunner(
-            services.pool, services.store, nursery, elsewhere=elsewhere, services=asked
-        )
+        checker = await stack.enter_async_context(Checker())
+        outside = Outside(elsewhere, asked, checker)
+        runner = ChildRunner(services.pool, services.store, nursery, outside)
         confinement = await nursery.warm()
         if confinement.missing:
             log.warning("child.less_confined", missing=confinement.missing)

@@ -18,6 +18,8 @@ TIMEOUT: Final = timedelta(seconds=180)
 CONNECT_SECONDS: Final = 10.0
 JSON: Final = "application/json"
 XML: Final = "application/xml"
+# The one refusal that says more to the sender than that this mapping does not do.
+NO_INVOICE: Final = "NO_INVOICE"
 PDF_PART: Final = "application/pdf"
 
 
@@ -103,6 +105,9 @@ def _check(answer: httpx2.Response, wanted: str) -> None:
     pause = retry_after(answer.headers.get("retry-after"), datetime.now(UTC))
     if pause is not None and not refused:
         facts["retryAfter"] = pause
+    code = _code(answer)
+    if refused and code == NO_INVOICE:
+        raise Faulted(code, detail, **facts)
     raise Faulted("GW_4XX" if refused else "GW_5XX", detail, **facts)
 
 

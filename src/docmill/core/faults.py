@@ -48,6 +48,12 @@ TABLE: Final[tuple[Fault, ...]] = (
         "Look at the job's attempts, or choose another mapping.",
     ),
     Fault(
+        "NO_INVOICE",
+        422,
+        "No invoice was found in this PDF",
+        "Send what is no invoice with pipeline=extract, which reads any document.",
+    ),
+    Fault(
         "GW_5XX",
         502,
         "Converter is having an issue. We'll retry",

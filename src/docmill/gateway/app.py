@@ -139,6 +139,7 @@ async def _mapped(request: Request, data: bytes, sent: Sent) -> Response:
 def _xml(data: bytes, mapping: str, sent: Sent) -> bytes:
     """Data that was read for a profile carries it along; one that is sent goes before it."""
     invoice = _object(data)
+    mappings.check_invoice(invoice)
     told: Any = sent.profile or invoice.get("profile") or {}
     try:
         profile = mappings.profile_of(told)

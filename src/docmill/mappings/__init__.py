@@ -3,6 +3,7 @@
 from docmill.mappings.catalog import DEFAULT, load, load_file, names
 from docmill.mappings.editing import Change, bracketed, value_at
 from docmill.mappings.emitting import Emitted, emit, emit_all
+from docmill.mappings.presence import check_invoice
 from docmill.mappings.profile import Profile, profile_of
 from docmill.mappings.profile_checks import mistakes as profile_mistakes
 from docmill.mappings.rereading import read_back, read_back_all
@@ -17,6 +18,7 @@ __all__ = [
     "Profile",
     "Trouble",
     "bracketed",
+    "check_invoice",
     "emit",
     "emit_all",
     "load",

@@ -24,6 +24,6 @@ class Rules:
     max_files: int = 20
     uploads_per_minute: int = 10
     disk_limit: float = 0.9
-    default_pipeline: str = "extract"
+    default_pipeline: str = "invoice"
     documents_pipeline: str = "extract"
     delete_on_download: bool = False

@@ -160,6 +160,13 @@ class Parent(asyncio.Protocol):
             self._process.wait(_STOP_SECONDS)
 
 
+def surroundings(paths: Sequence[str] = ()) -> dict[str, str]:
+    """The environment of a process that reads for us: nothing of the operator's is in it."""
+    folders = [os.path.abspath(path) for path in (*sys.path, *paths) if path]  # noqa: PTH100
+    handed = {name: os.environ[name] for name in _HANDED_DOWN if name in os.environ}
+    return {**_ENVIRONMENT, **handed, "PYTHONPATH": os.pathsep.join(folders)}
+
+
 def _spawn(plan: Plan, control: int) -> subprocess.Popen[bytes]:
     """In a session of its own: a Ctrl-C in the terminal is for the worker."""
     words = {
@@ -169,11 +176,9 @@ def _spawn(plan: Plan, control: int) -> subprocess.Popen[bytes]:
         "memory_bytes": plan.memory_bytes,
         "cpu_seconds": plan.cpu_seconds,
     }
-    folders = [os.path.abspath(path) for path in (*sys.path, *plan.paths) if path]  # noqa: PTH100
-    handed = {name: os.environ[name] for name in _HANDED_DOWN if name in os.environ}
     return subprocess.Popen(
         [sys.executable, "-P", "-m", "docmill.work.nursery", str(control), json.dumps(words)],
-        env={**_ENVIRONMENT, **handed, "PYTHONPATH": os.pathsep.join(folders)},
+        env=surroundings(plan.paths),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         pass_fds=[control],

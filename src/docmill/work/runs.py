@@ -5,7 +5,7 @@ import gzip
 import hashlib
 import os
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from io import BufferedReader
 from typing import Any, BinaryIO, Final, cast
 
@@ -17,7 +17,8 @@ from docmill.core.pipeline import Artifact
 from docmill.db import lessons, results, rows
 from docmill.db.pool import Pool
 from docmill.storage import Store
-from docmill.work.child import Failed, Nursery, Ran, Task
+from docmill.work.checking import MOST_BYTES, Checker, with_violations
+from docmill.work.child import Failed, Nursery, Ran, Returned, Task
 from docmill.work.guard import RESTING, pause
 from docmill.work.services import JobDesk, Service
 from docmill.work.worker import Note
@@ -28,26 +29,28 @@ JSON: Final = "application/json"
 Elsewhere = Callable[[Claimed, BinaryIO, Note], Awaitable[Ran]]
 
 
-class ChildRunner:
-    """The runner of real workers.
+@dataclass(frozen=True, slots=True)
+class Outside:
+    """What there is beyond the nursery.
 
     `elsewhere` are the pipelines that a service runs; `services` are what runs here may ask.
     """
 
+    elsewhere: Mapping[str, Elsewhere] = field(default_factory=dict[str, Elsewhere])
+    services: Mapping[str, Service] = field(default_factory=dict[str, Service])
+    checker: Checker | None = None
+
+
+class ChildRunner:
+    """The runner of real workers."""
+
     def __init__(
-        self,
-        pool: Pool,
-        store: Store,
-        nursery: Nursery,
-        *,
-        elsewhere: Mapping[str, Elsewhere] | None = None,
-        services: Mapping[str, Service] | None = None,
+        self, pool: Pool, store: Store, nursery: Nursery, outside: Outside | None = None
     ) -> None:
         self._pool: Pool = pool
         self._store: Store = store
         self._nursery: Nursery = nursery
-        self._elsewhere: Mapping[str, Elsewhere] = elsewhere or {}
-        self._services: Mapping[str, Service] = services or {}
+        self._outside: Outside = outside or Outside()
 
     async def __call__(self, job: Claimed, note: Note) -> tuple[Ending, Usage | None]:
         failpoints.hit("run.started")
@@ -58,7 +61,7 @@ class ChildRunner:
         file = await self._store.file(job.upload_key)
         try:
             await asyncio.to_thread(_check_bytes, file, job)
-            run = self._elsewhere.get(job.pipeline, self._here)
+            run = self._outside.elsewhere.get(job.pipeline, self._here)
             ran = await run(job, file, note)
         finally:
             file.close()
@@ -66,15 +69,26 @@ class ChildRunner:
             return _broke(ran), ran.usage
         if unknown := ran.rows.keys() - rows.NOUNS.keys():
             return Broke("UNKNOWN", f"no table takes rows named {sorted(unknown)}"), ran.usage
+        ran = await self._examined(job, ran)
         data = await self._keep(job, Artifact(ran.data, JSON), "data", ran.version)
         document = ran.artifact and await self._keep(job, ran.artifact, "document", ran.version)
         return Finished(data, document, ran.rows), ran.usage
+
+    async def _examined(self, job: Claimed, ran: Returned) -> Returned:
+        """With the rules that the document made of it breaks, wherever it was made."""
+        checker = self._outside.checker
+        if checker is None or ran.artifact is None:
+            return ran
+        checked = await checker.check(job.mapping, ran.artifact.content)
+        if checked is None or len(ran.data) > MOST_BYTES:
+            return ran
+        return replace(ran, data=await asyncio.to_thread(with_violations, ran.data, checked))
 
     async def _here(self, job: Claimed, file: BinaryIO, note: Note) -> Ran:
         task = _task(job)
         if job.mapping is not None and (known := await self._lessons(job)):
             task = replace(task, options={**task.options, "lessons": known})
-        desk = JobDesk(self._pool, self._services, job, file.fileno())
+        desk = JobDesk(self._pool, self._outside.services, job, file.fileno())
         ran = await self._nursery.run(task, file.fileno(), note, desk=desk)
         return _as_told(ran, desk.told) if isinstance(ran, Failed) else ran
 

@@ -67,6 +67,7 @@ def _mapped(data: dict[str, Any], name: str, options: Mapping[str, Any]) -> Outp
 
     The owner's profile stays with the data, so that whoever writes it again writes the same.
     """
+    mappings.check_invoice(data)
     told: dict[str, Any] = options.get("profile") or {}
     made = mappings.emit(mappings.load(name), data, mappings.profile_of(told), pretty=True)
     data = {**data, "profile": told} if told else data
