@@ -12,6 +12,7 @@ from docmill.pipelines.invoice.embedded import embedded
 from docmill.pipelines.invoice.layout import sheet_of
 from docmill.pipelines.invoice.reader import read
 from docmill.pipelines.invoice.result import data_of
+from docmill.pipelines.invoice.scanned import capped
 from docmill.reading.documents import open_document
 from docmill.reading.pages import Document, Page
 
@@ -35,7 +36,7 @@ class InvoicePipeline:
         xml = embedded(source.file.read())
         if not xml and not any(page.lines for page in pages):
             raise Faulted("BAD_PDF", "there is no text on any page")
-        found = read(sheet_of(pages))
+        found = capped(read(sheet_of(pages)), pages)
         data: dict[str, Any] = data_of(agreed(xml, found) if xml else found)
         tools.progress(100, f"{len(data['lines'])} lines found")
         about = {"pipeline": self.name, "version": self.version, "source": "xml" if xml else "page"}

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from decimal import Decimal
 from typing import Final
 
+from docmill.pipelines.invoice.arithmetic import slack
 from docmill.pipelines.invoice.model import Invoice, Item, Value, amount
 
 HELD: Final = "held"
@@ -39,18 +40,16 @@ def broken_paths(checks: dict[str, str]) -> Iterator[str]:
             yield from RULES.get(rule, (rule,))
 
 
-def _near(one: Decimal, other: Decimal, slack: Decimal = CENT) -> str:
-    return HELD if abs(one - other) <= slack else BROKEN
+def _near(one: Decimal, other: Decimal, allowed: Decimal = CENT) -> str:
+    return HELD if abs(one - other) <= allowed else BROKEN
 
 
 def _line(line: Item) -> str:
     quantity, price, total = amount(line.quantity), amount(line.unit_price), amount(line.amount)
     if quantity is None or price is None or total is None:
         return NOT_APPLICABLE
-    exponent = price.as_tuple().exponent
-    step = Decimal(1).scaleb(exponent if isinstance(exponent, int) else 0)
-    slack = max(CENT, min(abs(quantity) * step / 2, abs(total) / 200))
-    return _near(quantity * price - (amount(line.discount) or ZERO), total, slack)
+    allowed = max(CENT, slack(quantity, price, total))
+    return _near(quantity * price - (amount(line.discount) or ZERO), total, allowed)
 
 
 def _sum(values: Iterator[Value | None]) -> Decimal:
@@ -65,9 +64,9 @@ def _lines_net(invoice: Invoice) -> str:
     lines = _sum(line.amount for line in invoice.lines)
     charges, discounts = amount(totals.charges) or ZERO, amount(totals.discounts) or ZERO
     sums = {lines, lines + charges, lines - discounts, lines + charges - discounts}
-    slack = CENT + Decimal("0.005") * len(invoice.lines)
+    allowed = CENT + Decimal("0.005") * len(invoice.lines)
     targets = [target for target in (net, gross) if target is not None]
-    return HELD if any(abs(s - target) <= slack for s in sums for target in targets) else BROKEN
+    return HELD if any(abs(s - target) <= allowed for s in sums for target in targets) else BROKEN
 
 
 def _net_tax_gross(invoice: Invoice) -> str:
@@ -86,9 +85,9 @@ def _tax_base_rate(invoice: Invoice) -> str:
     tax, rate, base = amount(totals.tax), amount(totals.tax_rate), amount(totals.tax_base)
     if tax is None or rate is None or base is None:
         return NOT_APPLICABLE
-    slack = max(Decimal(1), CENT) if tax == int(tax) else CENT
+    allowed = max(Decimal(1), CENT) if tax == int(tax) else CENT
     full = base * rate / 100
-    return HELD if min(abs(full - tax), abs(full * 11 / 12 - tax)) <= slack else BROKEN
+    return HELD if min(abs(full - tax), abs(full * 11 / 12 - tax)) <= allowed else BROKEN
 
 
 def _gross_due(invoice: Invoice) -> str:

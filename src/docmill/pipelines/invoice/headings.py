@@ -14,7 +14,8 @@ _SPLIT: Final = re.compile(r"[/|,\n]|\s-\s")
 _SIGNS: Final = re.compile(r"[^a-z@%#]+")
 
 _PRICE: Final = re.compile(
-    r"preis|price|harga|prix|preci|prezz|prijs|\bp ?u\b|\be ?p\b|\brate\b|tarif|\bcost|\bsatz\b|@|\bp v? ?u"
+    r"preis|price|harga|prix|preci|prezz|prijs|\bp ?u\b|\be ?p\b|\brate\b|tarif|\bcost|\bsatz\b"
+    r"|@|\bp v? ?u"
 )
 _UNIT: Final = re.compile(
     r"\bunit|einzel|satuan|\bsat\b|\beach\b|\bper\b|\bpro\b|stuck|\bstk\b|einh|\buni?d|@|\be p"
@@ -33,10 +34,16 @@ _OFF: Final = re.compile(
     r"\bdis[ck]|diskon|rabatt|\brab\b|remise|\brem\b|potongan|\bpot\b|descuent|\bdto\b|nachlass"
     r"|\boff\b|korting|scont"
 )
-_TAX: Final = re.compile(r"mwst|\bust\b|\bvat\b|\btva\b|\biva\b|\bppn\b|\btax|\bgst\b|pajak|steuer|\bbtw\b")
-_WITHOUT: Final = re.compile(r"exc|hors|\bht\b|ohne|netto|\bnet\b|before|sin |sebelum|incl|inkl|ttc|brut")
+_TAX: Final = re.compile(
+    r"mwst|\bust\b|\bvat\b|\btva\b|\biva\b|\bppn\b|\btax|\bgst\b|pajak|steuer|\bbtw\b"
+)
+_WITHOUT: Final = re.compile(
+    r"exc|hors|\bht\b|ohne|netto|\bnet\b|before|sin |sebelum|incl|inkl|ttc|brut"
+)
 _GROSS: Final = re.compile(r"incl|inkl|ttc|brut|gross|termasuk")
-_CODE: Final = re.compile(r"\bkode|\bcode|codi[gc]|\bref|\bsku\b|\bpart n|artikeln|\bart nr|\bbest nr|\bitem (?:no|code)")
+_CODE: Final = re.compile(
+    r"\bkode|\bcode|codi[gc]|\bref|\bsku\b|\bpart n|artikeln|\bart nr|\bbest nr|\bitem (?:no|code)"
+)
 _WORDS: Final = re.compile(
     r"desc|bezeichn|beschreib|desig|libell|uraian|keterangan|rincian|\bnama|barang|jasa|produ"
     r"|\bitems?\b|articl|artikel|articul|leistung|servi|prestat|concept|detail|detalle|particular|activit"

@@ -6,9 +6,10 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Final
 
+from docmill.pipelines.invoice.arithmetic import fits
 from docmill.pipelines.invoice.headers import Column, Header
 from docmill.pipelines.invoice.layout import Cell, Figure, Row, Sheet
-from docmill.pipelines.invoice.lines import Raw, fits
+from docmill.pipelines.invoice.lines import Raw
 from docmill.pipelines.invoice.model import Item, Value, plain
 from docmill.pipelines.invoice.roles import role
 from docmill.reading.pages import Box, Word, around

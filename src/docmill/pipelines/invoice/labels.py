@@ -56,7 +56,6 @@ class Phrase:
         rest = self.cell.text[self.end - 1 :].lstrip()
         return len(rest) <= 1 or rest[0] == ":" or rest[1:].lstrip()[:1] in {":", ""}
 
-
     @property
     def twinned(self) -> bool:
         """Whether the label follows once more, in another language."""

@@ -13,7 +13,9 @@ _TAX: Final = re.compile(
     r"|p\.p\.n|t\.v\.a|i\.v\.a|m\.w\.st"
     r"|\w*steuer(?:betrag|n)?|mehrwertst|btw\w*|imposta|imposto|moms)\b"
 )
-_TAX_OF_BASE: Final = re.compile(r"\s*(?:ppn|p\.p\.n|vat|tva|iva|mwst|ust|tax|gst)\b[^a-z]*%|.*% ?x ?dpp")
+_TAX_OF_BASE: Final = re.compile(
+    r"\s*(?:ppn|p\.p\.n|vat|tva|iva|mwst|ust|tax|gst)\b[^a-z]*%|.*% ?x ?dpp"
+)
 _EXCL: Final = re.compile(
     r"\b(?:excl\w*|ex|before|pre|ohne|zzgl|zuz|zuzugl\w*|hors|sin|sebelum|belum|without|vor|plus"
     r"|exkl|exclusief|esclusa|h\.?t)\b"
@@ -45,14 +47,16 @@ _OFF: Final = (
 )
 _AFTER: Final = r"\b(?:after|nach|apres|tras|setelah|sesudah|despues|dopo|na)\b"
 _NOT_PAID: Final = re.compile(
-    r"\b(?:to be|harus|date|terms?|method|before|due|sisa|rest[ea]?|solde|saldo|balance|pendiente)\b"
+    r"\b(?:to be|harus|date|terms?|method|before|due|sisa|rest[ea]?|solde|saldo|balance"
+    r"|pendiente)\b"
 )
 _KINDS: Final = (
     (
         "carried",
         re.compile(
             r"\b(?:carried|brought) (?:forward|over)|\b(?:dipindahkan|pindahan|ubertrag"
-            r"|a reporter|suma y sigue|suma anterior|amount c f)\b|^ ?report\b|\b(?:sub ?total|jumlah) (?:halaman|page)|\bpage (?:sub)?total\b"
+            r"|a reporter|suma y sigue|suma anterior|amount c f)\b|^ ?report\b"
+            r"|\b(?:sub ?total|jumlah) (?:halaman|page)|\bpage (?:sub)?total\b"
             r"|\b(?:seitensumme|(?:zwischen)?summe seite)\b"
         ),
     ),
@@ -63,7 +67,10 @@ _KINDS: Final = (
             r"|reg)\b|\b(?:tax invoice|faktur pajak)\b|\bn.? ?tva|\bnpwp\b|\bsteuer-?nr|ustid"
         ),
     ),
-    ("other", re.compile(r"\b(?:terbilang|in wor(?:ds|ten)|page|seite|capital|kapital|weight|gewicht)\b")),
+    (
+        "other",
+        re.compile(r"\b(?:terbilang|in wor(?:ds|ten)|page|seite|capital|kapital|weight|gewicht)\b"),
+    ),
     (
         "withholding",
         re.compile(r"\b(?:pph|withholding|wht|retenue|retencion|irpf|quellensteuer)\b"),
@@ -91,7 +98,8 @@ _KINDS: Final = (
         re.compile(
             r"\b(?:due|balance|zahlbetrag|a payer|te betalen|openstaand|da pagare|outstanding|sisa"
             r"|kurang bayar|zahlbar|offen\w*|owing|owed|saldo|solde|harus dibayar|to be paid"
-            r"|zu zahlen|a pagar|restbetrag|payable|to pay|zahlungsbetrag|\w*forderung|noch|rest[ea]?|pendiente|a percibir)\b"
+            r"|zu zahlen|a pagar|restbetrag|payable|to pay|zahlungsbetrag|\w*forderung|noch"
+            r"|rest[ea]?|pendiente|a percibir)\b"
         ),
     ),
     (
@@ -104,9 +112,7 @@ _KINDS: Final = (
     ),
     (
         "discount",
-        re.compile(
-            rf"\b(?:{_OFF})\b"
-        ),
+        re.compile(rf"\b(?:{_OFF})\b"),
     ),
     ("rounding", re.compile(r"\b(?:rounding|rundung\w*|pembulatan|arrondi|redondeo)\b")),
 )
