@@ -10,7 +10,7 @@ import os
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import pdfplumber
 from invoice2data import extract_data
@@ -22,6 +22,8 @@ from bench.invoices import CORPUS, judged, macro, read, steps_of
 from bench.rows import Row
 from bench.scans import scanned
 from docmill.reading import ocr
+
+SLOW: Final = 5  # files that are enough for whoever takes a second for each
 
 
 def measure(ground: Ground) -> Iterator[Row]:
@@ -43,12 +45,13 @@ def measure(ground: Ground) -> Iterator[Row]:
 def _speed(files: list[Path]) -> Iterator[Row]:
     """One after the other in one process, by the process's own clock: others may be busy."""
     read(files[0])
-    pages = sum(read(path)[1].get("page_count", 1) for path in files)
+    pages = _page_count(files)
     own = _milliseconds(read, files) / pages
     text = _milliseconds(_plumbed, files) / pages
     logging.disable(logging.CRITICAL)
     templates = read_templates()
-    matched = _milliseconds(lambda path: _templated(path, templates), files) / pages
+    kept = _milliseconds(lambda path: _templated(path, templates), files) / pages
+    matched = _milliseconds(_templated, files[:SLOW]) / _page_count(files[:SLOW])
     logging.disable(logging.NOTSET)
     what = f"invoices read whole, {len(files)} files, {pages} pages"
     yield Row(
@@ -56,9 +59,10 @@ def _speed(files: list[Path]) -> Iterator[Row]:
         floor="> 1x", kept=text > own, figures={"ms": own, "pdfplumber_ms": text},
     )  # fmt: skip
     yield Row(
-        what, f"{own:.1f} ms/page", f"invoice2data, end to end: {matched:.1f} ms/page",
+        what, f"{own:.1f} ms/page",
+        f"invoice2data, end to end: {matched:.1f} ms/page ({kept:.1f} with templates at hand)",
         matched / own, floor="> 10x", kept=matched > 10 * own,
-        figures={"ms": own, "invoice2data_ms": matched},
+        figures={"ms": own, "invoice2data_ms": matched, "at_hand_ms": kept},
     )  # fmt: skip
 
 
@@ -80,8 +84,13 @@ def _plumbed(path: Path) -> None:
             page.extract_text()
 
 
-def _templated(path: Path, templates: Any) -> None:
+def _templated(path: Path, templates: Any = None) -> None:
+    """As its API is called: without templates it loads its own, as it does on the command line."""
     extract_data(str(path), templates=templates)
+
+
+def _page_count(files: list[Path]) -> int:
+    return sum(read(path)[1].get("page_count", 1) for path in files)
 
 
 def _pictures(files: list[Path]) -> Iterator[Row]:
@@ -91,7 +100,7 @@ def _pictures(files: list[Path]) -> Iterator[Row]:
         scans = [_scanned(path, Path(name)) for path in files]
         read(scans[0])
         began = _busy()
-        pages = sum(read(path)[1].get("page_count", 1) for path in scans)
+        pages = _page_count(scans)
         rate = pages / (_busy() - began)
     yield Row(
         f"scanned invoices, {pages} pages: pages/s/core", f"{rate:.2f}", floor="> 0.5",

@@ -95,7 +95,7 @@ def _text(rows: list[list[Word]], page: int, confidence: float) -> Value | None:
     if not words:
         return None
     text = " ".join(word.text for word in words)
-    box = around([word.box for row in rows[:1] for word in row])
+    box = around([word.box for word in words])
     return Value(text, round(max(confidence, 0.1), 2), page, box, text)
 
 
