@@ -1,7 +1,6 @@
 """The whole road: real PDFs through upload, queue, confined children and store."""
 
 import asyncio
-import sys
 import time
 from collections.abc import Iterator
 from typing import Final
@@ -10,6 +9,7 @@ import psycopg
 
 from bench.client import clients, named
 from bench.ground import DOCMILL, ROOT, Ground, started, web
+from bench.pdfs import make_pdf
 from bench.rows import Row
 
 CORPUS: Final = ROOT.parent / "shared" / "corpus" / "invoices"
@@ -45,9 +45,6 @@ def _documents(count: int) -> tuple[str, list[bytes]]:
 
 
 def _generated(number: int) -> bytes:
-    sys.path.insert(0, str(ROOT / "tests"))
-    from pdfs import make_pdf  # noqa: PLC0415
-
     lines = [(72.0, 72.0 + 14 * line, f"Line {line} of document {number}") for line in range(50)]
     return make_pdf([lines] * 4)
 

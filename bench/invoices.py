@@ -72,6 +72,19 @@ def scored(truth: Path, predictions: Path, least: float = 0.0) -> int:
     return subprocess.run([*scorer, "--group", "--min", str(least)], check=False).returncode
 
 
+def macro(records: list[dict[str, Any]], found: dict[str, dict[str, Any]]) -> float:
+    """The scorer's mean over vendors."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        for digest, data in found.items():
+            (folder / f"{digest}.json").write_text(json.dumps(data))
+        truth = folder / "truth.json"
+        truth.write_text(json.dumps(records))
+        scorer = [sys.executable, CORPUS / "score_invoices.py", truth, folder]
+        said = subprocess.run(scorer, check=True, capture_output=True, text=True).stdout
+    return float(said.rsplit("macro", 1)[1])
+
+
 def _half(records: list[dict[str, Any]], half: str) -> list[dict[str, Any]]:
     """Every second vendor, so that the others stay unseen while the reader is made."""
     vendors = sorted({record.get("vendor") or record["group"] for record in records})
@@ -171,12 +184,17 @@ def _near(value: Any, wanted: Any) -> bool:
         return False
 
 
-def _table(values: list[Judged]) -> None:
-    """Confidence against truth: how many values of each step are right."""
+def steps_of(values: Iterable[Judged]) -> dict[float, list[bool]]:
+    """Confidence against truth: of the values of each step, which are right."""
     steps: dict[float, list[bool]] = defaultdict(list)
     for item in values:
         if item.value is not None and item.value != "missing":
             steps[max(step for step in STEPS if step <= item.confidence)].append(item.right)
+    return steps
+
+
+def _table(values: list[Judged]) -> None:
+    steps = steps_of(values)
     print("confidence   values  right")
     for step in sorted(steps):
         share = 100 * sum(steps[step]) / len(steps[step])

@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-A4 = (595.0, 842.0)
+from bench.pdfs import A4, pdf_of
+
 HELVETICA = """
     278 278 355 556 556 889 667 191 333 333 389 584 278 333 278 278 556 556 556 556 556 556
     556 556 556 556 278 278 584 584 584 556 1015 667 667 722 722 667 611 778 722 278 500 667
@@ -46,8 +47,9 @@ class Paper:
         string = text.encode("cp1252", "replace")
         for special in (b"\\", b"(", b")"):
             string = string.replace(special, b"\\" + special)
+        font = 1 + list(FONTS).index(self.font)
         place = b"1 0 0 1 %.2f %.2f Tm" % (left, A4[1] - y)
-        self.pages[-1].append(b"/F1 %g Tf %s (%s) Tj" % (points, place, string))
+        self.pages[-1].append(b"/F%d %g Tf %s (%s) Tj" % (font, points, place, string))
 
     def turn(self) -> None:
         self.pages.append([])
@@ -72,30 +74,4 @@ class Paper:
         return [f"{line} {word[:kept]}".strip(), word[kept:]] if kept > 1 else [line, word]
 
     def pdf(self) -> bytes:
-        kids = " ".join(f"{4 + 2 * index} 0 R" for index in range(len(self.pages)))
-        encoding = "/Encoding /WinAnsiEncoding"
-        box = f"/MediaBox [0 0 {A4[0]:g} {A4[1]:g}]"
-        objects = [
-            b"<< /Type /Catalog /Pages 2 0 R >>",
-            f"<< /Type /Pages /Kids [{kids}] /Count {len(self.pages)} >>".encode(),
-            f"<< /Type /Font /Subtype /Type1 /BaseFont /{self.font} {encoding} >>".encode(),
-        ]
-        for index, parts in enumerate(self.pages):
-            rest = f"/Contents {5 + 2 * index} 0 R /Resources << /Font << /F1 3 0 R >> >>"
-            objects.append(f"<< /Type /Page /Parent 2 0 R {box} {rest} >>".encode())
-            content = b"BT\n" + b"\n".join(parts) + b"\nET"
-            objects.append(b"<< /Length %d >>\nstream\n%s\nendstream" % (len(content), content))
-        return _assembled(objects)
-
-
-def _assembled(objects: Sequence[bytes]) -> bytes:
-    data = bytearray(b"%PDF-1.7\n")
-    places: list[int] = []
-    for number, body in enumerate(objects, 1):
-        places.append(len(data))
-        data += b"%d 0 obj\n%s\nendobj\n" % (number, body)
-    start = len(data)
-    data += b"xref\n0 %d\n0000000000 65535 f \n" % (len(objects) + 1)
-    data += b"".join(b"%010d 00000 n \n" % place for place in places)
-    data += b"trailer\n<< /Size %d /Root 1 0 R >>\n" % (len(objects) + 1)
-    return bytes(data + b"startxref\n%d\n%%%%EOF\n" % start)
+        return pdf_of([b"BT\n" + b"\n".join(parts) + b"\nET" for parts in self.pages])

@@ -1,4 +1,4 @@
-"""Invoices in five languages as companies nobody has met might print them, with truth for the scorer.
+"""Invoices in five languages as strangers might print them, with truth for the scorer.
 
 python -m bench.wild FOLDER [--count 200] [--seed 1]
 

@@ -11,7 +11,20 @@ from bench.papers import A4, Paper, width
 from bench.trade import rounded
 from bench.wild_trade import WORDS, Firm, Sale
 
-FRENCH: Final = "janv févr mars avr mai juin juil août sept oct nov déc".split()
+FRENCH: Final = [
+    "janv",
+    "févr",
+    "mars",
+    "avr",
+    "mai",
+    "juin",
+    "juil",
+    "août",
+    "sept",
+    "oct",
+    "nov",
+    "déc",
+]
 SIGNS: Final = {
     "IDR": ["Rp {}", "Rp{}", "Rp. {}", "IDR {}", "Rp.{},-", "{} IDR"],
     "EUR": ["{} €", "€ {}", "{} EUR", "EUR {}", "€{}"],
@@ -112,7 +125,7 @@ def stack(look: Look, x: float, y: float, lines: Sequence[str], *, to: str = "le
 
 
 def head(look: Look) -> float:
-    """Letterhead by place; in some the seller is at the foot, in the bank block or above the window."""
+    """Letterhead by place; in some the seller is at the foot, the bank or over the window."""
     rng, firm, y = look.rng, look.sale.seller, 48.0
     if look.seller_at in {"left", "right", "centre"}:
         x = {"left": look.left, "right": look.right, "centre": A4[0] / 2}[look.seller_at]

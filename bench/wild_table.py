@@ -1,4 +1,4 @@
-"""The lines and sums of `bench.wild`: columns in any order, rows that wrap, sums in several shapes."""
+"""The lines and sums of `bench.wild`: columns in any order, rows that wrap."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

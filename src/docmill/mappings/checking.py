@@ -83,8 +83,8 @@ def _total(invoice: Invoice, name: str) -> Decimal | None:
     return number(at(invoice.get("totals"), name))
 
 
-def _near(one: Decimal, other: Decimal, slack: Decimal = CENT) -> str:
-    return HELD if abs(one - other) <= slack else BROKEN
+def _near(one: Decimal, other: Decimal, allowed: Decimal = CENT) -> str:
+    return HELD if abs(one - other) <= allowed else BROKEN
 
 
 def _line(line: Mapping[str, Any]) -> str:
@@ -92,10 +92,15 @@ def _line(line: Mapping[str, Any]) -> str:
     quantity, price, total = (number(line.get(name)) for name in names)
     if quantity is None or price is None or total is None:
         return NOT_APPLICABLE
+    allowed = max(CENT, slack(quantity, price, total))
+    return _near(quantity * price - (number(line.get("discount")) or NOTHING), total, allowed)
+
+
+def slack(quantity: Decimal, price: Decimal, amount: Decimal) -> Decimal:
+    """What rounding explains: half a step of the price for each piece, and a cent."""
     exponent = price.as_tuple().exponent
     step = Decimal(1).scaleb(exponent if isinstance(exponent, int) else 0)
-    slack = max(CENT, min(abs(quantity) * step / 2, abs(total) / 200))
-    return _near(quantity * price - (number(line.get("discount")) or NOTHING), total, slack)
+    return max(Decimal("0.011"), min(abs(quantity) * step / 2, abs(amount) / 200))
 
 
 def _lines_net(invoice: Invoice) -> str:
@@ -103,9 +108,9 @@ def _lines_net(invoice: Invoice) -> str:
     if not lines or (net is None and gross is None):
         return NOT_APPLICABLE
     total = sum((number(line.get("amount")) or NOTHING for line in lines), NOTHING)
-    slack = CENT + Decimal("0.005") * len(lines)
+    allowed = CENT + Decimal("0.005") * len(lines)
     targets = [target for target in (net, gross) if target is not None]
-    fits = any(abs(s - target) <= slack for s in _adjusted(invoice, total) for target in targets)
+    fits = any(abs(s - target) <= allowed for s in _adjusted(invoice, total) for target in targets)
     return HELD if fits else BROKEN
 
 
@@ -125,14 +130,23 @@ def _net_tax_gross(invoice: Invoice) -> str:
 
 
 def _tax_base_rate(invoice: Invoice) -> str:
+    """Of every rate; with one rate alone the total is its tax, whatever became of the parts."""
     taxes = invoice.get("taxes")
-    first = taxes[0] if is_list(taxes) and taxes else None
-    tax, rate, base = _total(invoice, "tax"), number(at(first, "rate")), number(at(first, "base"))
+    parts = [part for part in taxes if is_object(part)] if is_list(taxes) else []
+    whole = _total(invoice, "tax") if len(parts) == 1 else None
+    outcomes = {_tax(part, whole) for part in parts} or {NOT_APPLICABLE}
+    return next(outcome for outcome in (BROKEN, HELD, NOT_APPLICABLE) if outcome in outcomes)
+
+
+def _tax(part: Mapping[str, Any], whole: Decimal | None) -> str:
+    """Twelve percent may also be taken of 11/12 of the base."""
+    rate, base = number(part.get("rate")), number(part.get("base"))
+    tax = number(part.get("amount")) if whole is None else whole
     if tax is None or rate is None or base is None:
         return NOT_APPLICABLE
-    slack = max(Decimal(1), CENT) if tax == int(tax) else CENT
+    allowed = max(Decimal(1), CENT) if tax == int(tax) else CENT
     full = base * rate / 100
-    return HELD if min(abs(full - tax), abs(full * 11 / 12 - tax)) <= slack else BROKEN
+    return HELD if min(abs(full - tax), abs(full * 11 / 12 - tax)) <= allowed else BROKEN
 
 
 def _gross_due(invoice: Invoice) -> str:

@@ -19,8 +19,9 @@ def clean(value: object) -> str:
     text = str(value)
     if text.isascii() and text.isprintable():
         return " ".join(text.split())
-    words = " ".join(_GONE.sub("", text).split())
-    return "".join(char for char in words if unicodedata.category(char) != "Cc").strip()
+    spaced = " ".join(_GONE.sub("", text).split())
+    shown = "".join(char for char in spaced if unicodedata.category(char) != "Cc")
+    return " ".join(shown.split())
 
 
 def is_object(value: object) -> TypeGuard[dict[str, Any]]:

@@ -201,7 +201,8 @@ def _joined(words: Iterable[_Found]) -> list[_Found]:
         else:
             last = numbers[at]
             box = around([last.box, word.box])
-            numbers[at] = replace(last, text=last.text + word.text, box=box)
+            sure = min(last.sure, word.sure)
+            numbers[at] = replace(last, text=last.text + word.text, box=box, sure=sure)
     return whole + numbers
 
 
@@ -236,4 +237,4 @@ def _placed(
     box = word.box
     sides = (box.x0 * across, box.y0 * down, box.x1 * across, box.y1 * down)
     shown = Box(*upright(sides, (360 - turn) % 360, frame))
-    return Word(word.text, shown, (turn + word.angle) % 360)
+    return Word(word.text, shown, (turn + word.angle) % 360, round(word.sure / 100, 2))

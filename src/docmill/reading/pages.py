@@ -46,11 +46,15 @@ def around(boxes: Sequence[Box]) -> Box:
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """Text without a space in it. `angle` is clockwise on the shown page; upright text has 0."""
+    """Text without a space in it. `angle` is clockwise on the shown page; upright text has 0.
+
+    `confidence` from 0 to 1 is that of OCR; text that was printed as text has 1.
+    """
 
     text: str
     box: Box
     angle: int = 0
+    confidence: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)

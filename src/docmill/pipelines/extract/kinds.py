@@ -3,6 +3,8 @@
 import re
 from typing import Final
 
+from docmill.reading import dates, numbers
+
 DATE: Final = "date"
 AMOUNT: Final = "amount"
 EMAIL: Final = "email"
@@ -12,28 +14,26 @@ TEXT: Final = "text"
 MAX_ID: Final = 40
 ID_FIGURES: Final = 4  # at least one character of so many is a figure
 
-_CODES: Final = (
-    "EUR|USD|GBP|CHF|IDR|JPY|CNY|INR|CAD|AUD|NZD|SGD|HKD|SEK|NOK|DKK|PLN|CZK|HUF|TRY|ZAR|BRL|MXN"
-)
-_MONEY: Final = rf"(?:[$€£¥₹]|Rp\.?|US\$|Euro|Fr\.|{_CODES})"
-_NUMBER: Final = r"[-+−(]?\s?\d{1,3}(?:[.,'’ ]?\d{3})*(?:[.,]\d{1,4})?\s?[-)]?"
-_LOOKS: Final = (
-    (EMAIL, re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")),
-    (DATE, re.compile(r"\d{1,2}[./-]\d{1,2}[./-](?:\d{4}|\d{2})|\d{4}[./-]\d{1,2}[./-]\d{1,2}")),
-    (DATE, re.compile(r"\d{1,2}(?:st|nd|rd|th|er)?\.?[ -][^\W\d_]{3,10}\.?,?[ -]\d{4}")),
-    (DATE, re.compile(r"[^\W\d_]{3,10}\.? \d{1,2}(?:st|nd|rd|th)?,? \d{4}")),
-    (AMOUNT, re.compile(rf"{_MONEY}\s?{_NUMBER}|{_NUMBER}\s?{_MONEY}", re.IGNORECASE)),
-    (AMOUNT, re.compile(r"[-+−(]?\d{1,3}(?:[.,'’ ]?\d{3})*[.,]\d{1,4}[-)]?")),
-    (ID, re.compile(r"(?=.*\d)[A-Z0-9#][A-Z0-9 ./_#-]*[A-Z0-9]")),
-)
+_EMAIL: Final = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
+_ID: Final = re.compile(r"(?=.*\d)[A-Z0-9#][A-Z0-9 ./_#-]*[A-Z0-9]")
+_DECIMALS: Final = re.compile(r"\d[.,]\d{1,4}\D?$")
 
 
 def kind(text: str) -> str:
     """The kind of a value; plain text where nothing else fits it from end to end."""
-    for name, look in _LOOKS:
-        if look.fullmatch(text):
-            return name if name != ID or _is_id(text) else TEXT
-    return TEXT
+    if _EMAIL.fullmatch(text):
+        return EMAIL
+    if any(found.start == 0 and found.end == len(text) for found in dates.find(text)):
+        return DATE
+    if _is_amount(text):
+        return AMOUNT
+    return ID if _ID.fullmatch(text) and _is_id(text) else TEXT
+
+
+def _is_amount(text: str) -> bool:
+    """Whether a number is money: it says so, or it has decimals."""
+    number = numbers.read(text)
+    return bool(number and not number.percent and (number.currency or _DECIMALS.search(text)))
 
 
 def _is_id(text: str) -> bool:

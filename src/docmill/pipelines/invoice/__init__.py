@@ -13,6 +13,7 @@ from docmill.pipelines.invoice.layout import sheet_of
 from docmill.pipelines.invoice.lessons import Learned, applied
 from docmill.pipelines.invoice.reader import marked, read
 from docmill.pipelines.invoice.result import data_of
+from docmill.pipelines.invoice.scanned import capped
 from docmill.reading.documents import open_document
 from docmill.reading.pages import Document, Page
 
@@ -37,7 +38,7 @@ class InvoicePipeline:
         if not xml and not any(page.lines for page in pages):
             raise Faulted("BAD_PDF", "there is no text on any page")
         sheet = sheet_of(pages)
-        found, learned = read(sheet), Learned()
+        found, learned = capped(read(sheet), pages), Learned()
         if not xml and source.options.get("lessons"):
             found, learned = applied(marked(sheet), found, source.options["lessons"])
         data: dict[str, Any] = data_of(agreed(xml, found) if xml else found)

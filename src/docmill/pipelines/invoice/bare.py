@@ -1,13 +1,14 @@
-"""Lines of a table without a heading that helps: rows in which quantity x price is the last number."""
+"""Lines without a heading that helps: rows in which quantity x price is the last number."""
 
 from collections.abc import Iterator, Sequence
 from itertools import combinations
 from statistics import median
 from typing import Final
 
+from docmill.pipelines.invoice.arithmetic import fits
 from docmill.pipelines.invoice.headers import Column, Header
 from docmill.pipelines.invoice.layout import Figure, Row, Sheet, figures
-from docmill.pipelines.invoice.lines import Raw, Table, body, fits
+from docmill.pipelines.invoice.lines import Raw, Table, body
 from docmill.pipelines.invoice.roles import role
 
 LETTERS: Final = 3

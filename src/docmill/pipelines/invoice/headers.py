@@ -5,8 +5,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 
-from docmill.pipelines.invoice.layout import Cell, Row, Sheet, cell_of
 from docmill.pipelines.invoice.headings import exact, heading
+from docmill.pipelines.invoice.layout import Cell, Row, Sheet, cell_of
 from docmill.reading.numbers import find
 from docmill.reading.pages import Word, around
 

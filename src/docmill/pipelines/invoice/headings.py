@@ -14,7 +14,8 @@ _SPLIT: Final = re.compile(r"[/|,\n]|\s-\s")
 _SIGNS: Final = re.compile(r"[^a-z@%#]+")
 
 _PRICE: Final = re.compile(
-    r"preis|price|harga|prix|preci|prezz|prijs|\bp ?u\b|\be ?p\b|\brate\b|tarif|\bcost|\bsatz\b|@|\bp v? ?u"
+    r"preis|price|harga|prix|preci|prezz|prijs|\bp ?u\b|\be ?p\b|\brate\b|tarif|\bcost|\bsatz\b"
+    r"|@|\bp v? ?u"
 )
 _UNIT: Final = re.compile(
     r"\bunit|einzel|satuan|\bsat\b|\beach\b|\bper\b|\bpro\b|stuck|\bstk\b|einh|\buni?d|@|\be p"

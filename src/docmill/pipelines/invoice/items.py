@@ -6,15 +6,17 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Final
 
+from docmill.pipelines.invoice.arithmetic import fits
 from docmill.pipelines.invoice.headers import Column, Header
 from docmill.pipelines.invoice.layout import Cell, Figure, Row, Sheet
-from docmill.pipelines.invoice.lines import Raw, fits
+from docmill.pipelines.invoice.lines import Raw
 from docmill.pipelines.invoice.model import Item, Value, plain
 from docmill.pipelines.invoice.roles import role
 from docmill.reading.pages import Box, Word, around
 
 MARGIN: Final = 6.0
 ROWS_UNDER: Final = 14
+ROWS_OVER: Final = 3
 LEADING: Final = 1.9
 _UNIT: Final = re.compile(r"[^\W\d_][\w²³.()/]{0,14}")
 
@@ -69,7 +71,7 @@ def _item(sheet: Sheet, line: Resolved, starts: set[int], confidence: float) -> 
     words = _words(sheet, line, starts)
     rate = figures.get("tax_rate")
     return Item(
-        description=_text(words.get("description", []), line.raw.row.page, sure - 0.1),
+        description=_described(sheet, line, words, starts, sure - 0.1),
         quantity=_value(figures.get("quantity"), line.quantity, sure),
         unit=_unit(line, words),
         unit_price=_value(
@@ -80,6 +82,35 @@ def _item(sheet: Sheet, line: Resolved, starts: set[int], confidence: float) -> 
         code=_text(words.get("code", []), line.raw.row.page, sure - 0.15),
         tax_rate=_value(rate, rate.number.value if rate else None, sure - 0.05),
     )
+
+
+def _described(
+    sheet: Sheet,
+    line: Resolved,
+    words: dict[str, list[list[Word]]],
+    starts: set[int],
+    confidence: float,
+) -> Value | None:
+    """The words of the description's column, else of any other, else of the rows above."""
+    page = line.raw.row.page
+    if found := _text(words.get("description", []), page, confidence):
+        return found
+    other = [row for kind in ("", "position", "code", "date") for row in words.get(kind, [])]
+    if wordy := [row for row in other if _is_wordy(row)]:
+        return _text(wordy, page, confidence - 0.1)
+    above: list[list[Word]] = []
+    for row in reversed(sheet.rows[max(line.raw.row.index - ROWS_OVER, 0) : line.raw.row.index]):
+        if row.page != page or row.index in starts or row.index <= line.raw.header.last:
+            break
+        first = next((cell for cell in row.cells if _is_wordy(cell.words)), None)
+        above = [list(first.words), *above] if first else above
+    return _text(above, page, confidence - 0.2)
+
+
+def _is_wordy(words: Sequence[Word]) -> bool:
+    """Whether words say something, and are no code in brackets."""
+    letters = sum(char.isalpha() for word in words for char in word.text)
+    return letters > 2 and not words[0].text.startswith("(")
 
 
 def _value(figure: Figure | None, number: Decimal | None, confidence: float) -> Value | None:
@@ -94,7 +125,7 @@ def _text(rows: list[list[Word]], page: int, confidence: float) -> Value | None:
     if not words:
         return None
     text = " ".join(word.text for word in words)
-    box = around([word.box for row in rows[:1] for word in row])
+    box = around([word.box for word in words])
     return Value(text, round(max(confidence, 0.1), 2), page, box, text)
 
 

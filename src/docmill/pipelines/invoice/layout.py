@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from statistics import median
 from typing import Final
 
 from docmill.pipelines.invoice.lexicon import fold
@@ -84,6 +85,7 @@ class Sheet:
 
     rows: tuple[Row, ...]
     sizes: tuple[tuple[float, float], ...]
+    usual_height: float = 0.0
     mark: Mark = ""
     month_first: bool = False
 
@@ -195,7 +197,8 @@ def sheet_of(pages: Iterable[Page]) -> Sheet:
     for page in pages:
         rows += rows_of(page, len(rows))
         sizes.append((page.width, page.height))
-    return Sheet(tuple(rows), tuple(sizes))
+    usual = median(row.height for row in rows) if rows else 0.0
+    return Sheet(tuple(rows), tuple(sizes), usual)
 
 
 def figures(row: Row, mark: Mark) -> list[Figure]:

@@ -77,7 +77,7 @@ DUE: Final = re.compile(
 )
 DUE_PROSE: Final = re.compile(
     r"\b(?:zahlbar|zahlen|bezahlen|f[äa]llig\w*|überweisen|begleichen|due|pa(?:y|id)(?:able|ment)?"
-    r"|settle\w*|jatuh tempo|tempo|(?:di)?bayar\w*|pembayaran|pelunasan|payer|pa(?:i|y)ement|payable"
+    r"|settle\w*|jatuh tempo|tempo|(?:di)?bayar\w*|pembayaran|pelunasan|payer|pa[iy]ement|payable"
     r"|régl\w+|règlement|abonar|pag(?:ar|o|ado)|venc\w+|échéance|zahlung\w*|betalen|scadenza)\b",
     re.IGNORECASE,
 )
@@ -223,7 +223,8 @@ COMPANY: Final = re.compile(
     r"|SAS|SASU|EURL|S\.A\.S?\.?|SA|Ltd\.?|Limited|LLC|L\.L\.C\.|Inc\.?|Corp\.?|Corporation|PLC"
     r"|LLP|Pty|PD\.?|KAP|Pvt\.?|PT\.?|P\.T\.|CV\.?|C\.V\.|UD\.?|Tbk\.?|Persero|Perum|S\.?L\.?U?\.?"
     r"|S\.?r\.?l\.?|B\.?V\.?|N\.?V\.?|Co\.|Company|Oy|AB|A/S|ApS|Sdn\.?|Bhd\.?|Pte\.?|Firma"
-    r"|Koperasi|KOPERASI|Yayasan|Toko|TOKO|S\.? ?Coop\.?|gGmbH|Stiftung|Verlag|Versicherung\w*)(?!\w)"
+    r"|Koperasi|KOPERASI|Yayasan|Toko|TOKO|S\.? ?Coop\.?|gGmbH|Stiftung|Verlag"
+    r"|Versicherung\w*)(?!\w)"
 )
 
 

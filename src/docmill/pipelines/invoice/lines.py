@@ -1,12 +1,13 @@
 """The lines of an invoice: rows under a heading, put together from what belongs to one amount."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
-from itertools import permutations, product
+from itertools import permutations
 from typing import Final
 
 from docmill.pipelines.invoice.amounts import label_of
+from docmill.pipelines.invoice.arithmetic import fits
 from docmill.pipelines.invoice.columns import Placed, place
 from docmill.pipelines.invoice.headers import Header, headers_of
 from docmill.pipelines.invoice.layout import Figure, Row, Sheet
@@ -231,37 +232,6 @@ def _words(row: Placed, header: Header) -> str:
 
 def _holds(raw: Raw) -> bool:
     return any(True for _ in fits(raw.figures))
-
-
-Fit = tuple[Decimal, Decimal, Decimal, Decimal]
-
-
-def fits(found: dict[str, Figure]) -> Iterable[Fit]:
-    """Readings of quantity, price, discount and amount with which the line's arithmetic holds."""
-    if "quantity" not in found or "unit_price" not in found:
-        return
-    discount = found.get("discount")
-    readings = (found[name].number.readings for name in ("quantity", "unit_price", "amount"))
-    for quantity, price, amount in product(*readings):
-        for off in _offs(discount, quantity * price):
-            if abs(quantity * price - off - amount) <= _slack(quantity, price, amount):
-                yield quantity, price, off, amount
-
-
-def _offs(discount: Figure | None, full: Decimal) -> list[Decimal]:
-    """What a discount may take off: nothing, a share, or an amount."""
-    offs = [Decimal(0)]
-    for value in discount.number.readings if discount else ():
-        share = abs(full * value / 100)
-        offs += [share] if discount and discount.number.percent else [share, abs(value), value * -1]
-    return offs
-
-
-def _slack(quantity: Decimal, price: Decimal, amount: Decimal) -> Decimal:
-    """What rounding explains: half a step of the price for each piece, and a cent."""
-    exponent = price.as_tuple().exponent
-    step = Decimal(1).scaleb(exponent if isinstance(exponent, int) else 0)
-    return max(Decimal("0.011"), min(abs(quantity) * step / 2, abs(amount) / 200))
 
 
 def _filled(header: Header, anchors: list[Raw], placed: Sequence[Placed]) -> list[Raw]:

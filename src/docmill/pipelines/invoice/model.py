@@ -58,6 +58,15 @@ class Totals:
 
 
 @dataclass(frozen=True, slots=True)
+class Tax:
+    """The tax of one rate, where an invoice has several."""
+
+    amount: Value
+    rate: Value | None = None
+    base: Value | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Item:
     """One line of an invoice."""
 
@@ -81,6 +90,7 @@ class Invoice:
     buyer: Party = field(default_factory=Party)
     totals: Totals = field(default_factory=Totals)
     lines: tuple[Item, ...] = ()
+    taxes: tuple[Tax, ...] = ()
 
     def values(self) -> Iterator[tuple[str, Value | None]]:
         """Every field by its path, found or not."""

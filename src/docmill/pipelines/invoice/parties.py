@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from statistics import median
 from typing import Final
 
 from docmill.pipelines.invoice import lexicon
@@ -13,38 +12,18 @@ from docmill.pipelines.invoice.identities import address_of, tax_ids
 from docmill.pipelines.invoice.labels import Phrase, Where, matching, spots
 from docmill.pipelines.invoice.layout import Cell, Row, Sheet
 from docmill.pipelines.invoice.model import Party, Value
-from docmill.pipelines.invoice.names import (
-    Name,
-    domains,
-    is_name,
-    known_by,
-    lines_below,
-    named,
-    parts_of,
-    prose,
-)
+from docmill.pipelines.invoice.names import Name, is_name, lines_below, named, parts_of
+from docmill.pipelines.invoice.sellers import sellers_of
 
-COMPANY: Final = 0.2
 LABELLED: Final = 0.85
 MAX_PAGES: Final = 3  # beyond them nobody is named for the first time, but on the last
-IMPRINT: Final = 0.45  # what a name is worth in a line at the edge that says who sends
-ADDRESSED: Final = 0.25
-LARGER: Final = 0.15
 MENTIONED: Final = 0.1
-_POSTCODE: Final = re.compile(r"(?<!\d)(?:[A-Z]{1,2}-)?\d{4,6}(?!\d)")
 _CONTACT: Final = re.compile(
     r"\b(?:tel|fon|phone|telefon|fax|e?-?mail|www|https?|iban|bic|ust|vat|npwp|siret|hrb)\b|@",
     re.IGNORECASE,
 )
 _NAME_LABEL: Final = re.compile(r"(?:name|nama|nom|nombre|company|firma|perusahaan|namaperusahaan)")
 _COURTESIES: Final = frozenset({"herr", "herrn", "frau", "bapak", "ibu", "mr", "mrs", "mme"})
-_BANK: Final = re.compile(r"\b(?:\w*bank|\w*sparkasse|banque|banco|hsbc|crédit)\b", re.IGNORECASE)
-_HOLDER: Final = re.compile(
-    r"(?:a/n|a\.n\.?|an\.|atas nama|nama (?:pemilik )?rekening|inhaber|titulaire|titular|payee|beneficiary"
-    r"|bénéficiaire|beneficiario|à l'ordre de|account name|a/c name)\s*:?\s+(?=\S)",
-    re.IGNORECASE,
-)
-_OWN: Final = re.compile(r"NPWP|USt|VAT|TVA|HRB|IBAN|SIRET|[Tt]el\b|@|www", re.IGNORECASE)
 _OTHER_LABEL: Final = re.compile(r"[^:]{2,30}\s?:(?:\s|$)")
 
 
@@ -66,7 +45,8 @@ def parties(sheet: Sheet, phrases: list[Phrase], skipped: frozenset[int]) -> tup
     buyers += _under_sender(sheet, senders)
     sure = {lexicon.fold(name.text) for name in sold_by if name.score > 0.8}
     buyers += _addressed(sheet, blocks)
-    sellers = [*sold_by, *_sellers(sheet, phrases, blocks, senders)]
+    sellers = [*sold_by, *(named(cell, 0, 0.85) for _, cell in senders)]
+    sellers += sellers_of(sheet, blocks, [*_labelled(sheet, phrases, lexicon.HOLDER, 0.6)])
     seller, buyer = _pair(
         _supported(sheet, sellers), [n for n in buyers if lexicon.fold(n.text) not in sure]
     )
@@ -230,89 +210,3 @@ def _addressed(sheet: Sheet, blocks: list[Block]) -> Iterator[Name]:
             worth = 0.4 + 0.2 * (first.box.y0 / sheet.height(1)) - 0.15 * block.contact
             worth -= 0.25 if first.box.y0 < 0.1 * sheet.height(1) else 0.0
             yield named(first, 0, worth)
-
-
-def _sellers(
-    sheet: Sheet, phrases: list[Phrase], blocks: list[Block], senders: list[tuple[Row, Cell]]
-) -> Iterator[Name]:
-    known = domains(sheet)
-    for _, cell in senders:
-        yield named(cell, 0, 0.85)
-    own = [*_labelled(sheet, phrases, lexicon.HOLDER, 0.6), *_holders(sheet)]
-    own += [name for row in sheet.rows for name in _companies(sheet, row) if name.score >= IMPRINT]
-    found = list(own)
-    for block in blocks:
-        found += _letterhead(sheet, block, {lexicon.fold(name.text) for name in own})
-    for row in sheet.rows:
-        found += [name for name in _companies(sheet, row) if name.score < IMPRINT]
-    yield from (_better(name, known) for name in found)
-
-
-def _holders(sheet: Sheet) -> Iterator[Name]:
-    """Whose the bank account is, where a line says so without a colon."""
-    for _, _, cell in sheet.cells:
-        label = _HOLDER.match(cell.text)
-        if label and is_name(cell.text[label.end() :]):
-            yield named(cell, label.end(), 0.6)
-
-
-def _better(name: Name, known: dict[str, float]) -> Name:
-    more = COMPANY if lexicon.COMPANY.search(name.text) else 0.0
-    more += max(
-        (worth for domain, worth in known.items() if known_by(name.text, domain)), default=0.0
-    )
-    return Name(name.text, name.cell, name.start, min(name.score + more, 1.1))
-
-
-def _letterhead(sheet: Sheet, block: Block, own: set[str]) -> Iterator[Name]:
-    """A block with telephone, bank or tax number of its own is a letterhead or a footer.
-
-    One without, on a page that names its owner in an imprint or as a bank's client, is hardly.
-    """
-    names = [cell for cell in block.cells[:3] if is_name(cell.text) and not _BANK.search(cell.text)]
-    if not names or block.ship or not (block.address or block.contact):
-        return
-    height = names[0].box.y0 / sheet.height(names[0].page)
-    worth = 0.15 + 0.25 * block.contact + (0.15 if block.address and block.contact == 1 else 0.05)
-    worth += 0.3 if height < 0.12 else 0.05 if height > 0.85 else 0.0
-    text = lexicon.fold(block.text)
-    worth -= ADDRESSED if own and not block.contact and not any(n in text for n in own) else 0.0
-    if len(names) > 1 and lexicon.COMPANY.search(names[1].text):
-        names = sorted(names[:2], key=lambda cell: not lexicon.COMPANY.search(cell.text))
-    for order, cell in enumerate(names[:2]):
-        less = 0.1 if lexicon.COMPANY.search(cell.text) or _again(sheet, cell) else 0.3
-        slogan = 0.2 if prose(cell.text) and len(names) > 1 else 0.0
-        yield named(
-            cell, 0, worth - 0.1 * (cell.page > 1) - less * order - slogan + _size(sheet, cell)
-        )
-
-
-def _again(sheet: Sheet, cell: Cell) -> bool:
-    """Whether other places carry this name too."""
-    key = lexicon.fold(cell.text)
-    return any(key in lexicon.fold(row.text) for row in sheet.rows if cell not in row.cells)
-
-
-def _companies(sheet: Sheet, row: Row) -> Iterator[Name]:
-    """Names anywhere, most of all at the top and the foot of a page."""
-    height = row.y / sheet.height(row.page)
-    edge = 0.25 if height < 0.12 else 0.15 if height > 0.88 else 0.0
-    for cell in row.cells:
-        part = parts_of(cell.text)[0]
-        several = len(parts_of(cell.text)) > 2 and _OWN.search(cell.text)
-        columns = height > 0.88 and len(row.cells) > 1 and _OWN.search(row.text)
-        imprint = 0.3 if edge and (several or columns) else 0.0
-        if (
-            is_name(part)
-            and not _BANK.search(part)
-            and (edge or lexicon.COMPANY.search(part))
-            and len(part.split()) <= 7
-        ):
-            large = _size(sheet, cell) if edge else 0.0
-            yield named(cell, 0, 0.05 + edge + imprint + large - 0.05 * (row.page > 1))
-
-
-def _size(sheet: Sheet, cell: Cell) -> float:
-    """What is set larger than the rest of the page is worth more."""
-    usual = median(row.height for row in sheet.rows if row.cells)
-    return LARGER if cell.box.height > 1.25 * usual else 0.0

@@ -14,7 +14,7 @@ from docmill.pipelines.invoice.layout import Sheet
 from docmill.pipelines.invoice.lines import Table, lines_of, proven
 from docmill.pipelines.invoice.model import Invoice
 from docmill.pipelines.invoice.parties import parties
-from docmill.pipelines.invoice.sums import totals_of
+from docmill.pipelines.invoice.sums import taxes_of, totals_of
 from docmill.pipelines.invoice.totals import choose
 from docmill.reading import dates, numbers
 
@@ -54,6 +54,7 @@ def read(sheet: Sheet) -> Invoice:
     issued = facts.issue_date(sheet, phrases, number)
     seller, buyer = parties(sheet, phrases, table.rows)
     totals = totals_of(chosen, amounts)
+    items = items_of(sheet, lines, 0.9 if chosen.lines_fit else 0.6)
     boxes = [v.box for v in (totals.net, totals.tax, totals.gross) if v and v.box]
     return Invoice(
         invoice_number=number,
@@ -63,5 +64,6 @@ def read(sheet: Sheet) -> Invoice:
         seller=seller,
         buyer=buyer,
         totals=totals,
-        lines=items_of(sheet, lines, 0.9 if chosen.lines_fit else 0.6),
+        lines=items,
+        taxes=taxes_of(chosen, items),
     )

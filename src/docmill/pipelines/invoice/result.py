@@ -25,8 +25,11 @@ def data_of(invoice: Invoice) -> dict[str, Any]:
 
 
 def _taxes(invoice: Invoice) -> list[dict[str, str | None]]:
-    """The tax with its base and rate."""
+    """Each tax with its base and rate."""
     totals = invoice.totals
+    if invoice.taxes:
+        names = ("base", "rate", "amount")
+        return [{name: _plain(getattr(tax, name)) for name in names} for tax in invoice.taxes]
     if totals.tax is None:
         return []
     parts = {"base": totals.tax_base, "rate": totals.tax_rate, "amount": totals.tax}

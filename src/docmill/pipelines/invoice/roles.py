@@ -47,14 +47,16 @@ _OFF: Final = (
 )
 _AFTER: Final = r"\b(?:after|nach|apres|tras|setelah|sesudah|despues|dopo|na)\b"
 _NOT_PAID: Final = re.compile(
-    r"\b(?:to be|harus|date|terms?|method|before|due|sisa|rest[ea]?|solde|saldo|balance|pendiente)\b"
+    r"\b(?:to be|harus|date|terms?|method|before|due|sisa|rest[ea]?|solde|saldo|balance"
+    r"|pendiente)\b"
 )
 _KINDS: Final = (
     (
         "carried",
         re.compile(
             r"\b(?:carried|brought) (?:forward|over)|\b(?:dipindahkan|pindahan|ubertrag"
-            r"|a reporter|suma y sigue|suma anterior|amount c f)\b|^ ?report\b|\b(?:sub ?total|jumlah) (?:halaman|page)|\bpage (?:sub)?total\b"
+            r"|a reporter|suma y sigue|suma anterior|amount c f)\b|^ ?report\b"
+            r"|\b(?:sub ?total|jumlah) (?:halaman|page)|\bpage (?:sub)?total\b"
             r"|\b(?:seitensumme|(?:zwischen)?summe seite)\b"
         ),
     ),
@@ -96,7 +98,8 @@ _KINDS: Final = (
         re.compile(
             r"\b(?:due|balance|zahlbetrag|a payer|te betalen|openstaand|da pagare|outstanding|sisa"
             r"|kurang bayar|zahlbar|offen\w*|owing|owed|saldo|solde|harus dibayar|to be paid"
-            r"|zu zahlen|a pagar|restbetrag|payable|to pay|zahlungsbetrag|\w*forderung|noch|rest[ea]?|pendiente|a percibir)\b"
+            r"|zu zahlen|a pagar|restbetrag|payable|to pay|zahlungsbetrag|\w*forderung|noch"
+            r"|rest[ea]?|pendiente|a percibir)\b"
         ),
     ),
     (

@@ -7,7 +7,7 @@ from itertools import product
 from typing import Final
 
 from docmill.pipelines.invoice.amounts import Amount
-from docmill.pipelines.invoice.model import Totals, Value, plain
+from docmill.pipelines.invoice.model import Item, Tax, Totals, Value, amount, plain
 from docmill.pipelines.invoice.totals import RATES, Chosen, Pick
 
 CENT: Final = Decimal("0.02")
@@ -34,6 +34,42 @@ def totals_of(chosen: Chosen, amounts: Sequence[Amount]) -> Totals:
         charges=_first(amounts, "charge"),
         discounts=_first(amounts, "discount"),
     )
+
+
+def taxes_of(chosen: Chosen, lines: Sequence[Item]) -> tuple[Tax, ...]:
+    """The taxes of several rates, each with the lines that bear it; none where there is one."""
+    found = {item.value: item for item in (chosen.tax.amounts if chosen.tax else ())}
+    if len(found) < 2:
+        return _by_lines(chosen, lines)
+    return tuple(_tax(item, lines, confidence(chosen)) for item in found.values())
+
+
+def _by_lines(chosen: Chosen, lines: Sequence[Item]) -> tuple[Tax, ...]:
+    """What the lines of each rate are taxed with, if that comes to the tax on the page."""
+    bases: dict[Decimal, Decimal] = {}
+    for line in lines:
+        rate = amount(line.tax_rate)
+        if rate is not None:
+            bases[rate] = bases.get(rate, ZERO) + (amount(line.amount) or ZERO)
+    taxes = {rate: (base * rate / 100).quantize(Decimal("0.01")) for rate, base in bases.items()}
+    total = sum(taxes.values(), ZERO)
+    if len(bases) < 2 or not chosen.tax or abs(total - chosen.tax.value) > CENT:
+        return ()
+    return tuple(
+        Tax(Value(plain(tax), 0.8), Value(plain(rate), 0.9), Value(plain(bases[rate]), 0.8))
+        for rate, tax in taxes.items()
+    )
+
+
+def _tax(item: Amount, lines: Sequence[Item], sure: float) -> Tax:
+    match = _PERCENT.search(item.label)
+    rate = Decimal(match[1].replace(",", ".")) if match else None
+    named = (
+        Value(plain(rate), 0.9, item.page, item.figure.box, match[0]) if match and rate else None
+    )
+    own = [line for line in lines if rate is not None and amount(line.tax_rate) == rate]
+    total = sum((amount(line.amount) or ZERO for line in own), ZERO)
+    return Tax(_of(item, sure), named, Value(plain(total), 0.8) if own else None)
 
 
 def confidence(chosen: Chosen) -> float:
