@@ -1,6 +1,7 @@
 """A page that stays right: reloads, restarts of the server, streams that are cut."""
 
 import re
+from typing import Any
 
 from playwright.sync_api import Page, Request, expect
 
@@ -14,7 +15,7 @@ OFFLINE = r"ERR_(CONNECTION|EMPTY|INCOMPLETE|SOCKET|FAILED|NETWORK|ABORTED)"
 
 def slow_down(page: Page, *, bytes_a_second: int) -> None:
     """-1 is as fast as it goes."""
-    session = page.context.new_cdp_session(page)
+    session: Any = page.context.new_cdp_session(page)
     session.send("Network.enable")
     session.send(
         "Network.emulateNetworkConditions",
