@@ -30,6 +30,12 @@ def long_one(pages: int, title: str = "A book") -> FilePayload:
     return a_file(f"{title}.pdf", book(pages, title))
 
 
+def heavy(name: str) -> FilePayload:
+    """Long to send and soon converted."""
+    data = pdfs.make_pdf([[(72, 72, name)]], info={"Title": name * (400_000 // len(name))})
+    return a_file(f"{name}.pdf", data)
+
+
 def a_file(name: str, data: bytes) -> FilePayload:
     return FilePayload(name=name, mimeType="application/pdf", buffer=data)
 
