@@ -18,7 +18,17 @@ from typing import Any, Final
 from rich.console import Console
 from rich.table import Table
 
-from bench import child_overhead, claims, end_to_end, memory, queues, readers, statuses, uploads
+from bench import (
+    child_overhead,
+    claims,
+    end_to_end,
+    memory,
+    pages,
+    queues,
+    readers,
+    statuses,
+    uploads,
+)
 from bench.ground import ROOT, Ground, prepared
 from bench.rows import Row
 from docmill import __version__
@@ -30,6 +40,7 @@ PARTS: Final[dict[str, Callable[[Ground], Iterator[Row]]]] = {
     "uploads": uploads.measure,
     "memory": memory.measure,
     "statuses": statuses.measure,
+    "pages": pages.measure,
     "queues": queues.measure,
     "claims": claims.measure,
     "child": child_overhead.measure,

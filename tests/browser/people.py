@@ -3,10 +3,12 @@
 import base64
 from typing import Any
 
+import psycopg
 from playwright.sync_api import FilePayload, Locator, Page, expect
 
 import pdfs
 from cli.terminal import book
+from docmill.db import results, signals
 from invoices import paper
 
 INVOICE = "pt_simon_invoice_v1"
@@ -26,6 +28,12 @@ def locked() -> FilePayload:
 def long_one(pages: int, title: str = "A book") -> FilePayload:
     """One that takes a while: some ten milliseconds a page."""
     return a_file(f"{title}.pdf", book(pages, title))
+
+
+def heavy(name: str) -> FilePayload:
+    """Long to send and soon converted."""
+    data = pdfs.make_pdf([[(72, 72, name)]], info={"Title": name * (400_000 // len(name))})
+    return a_file(f"{name}.pdf", data)
 
 
 def a_file(name: str, data: bytes) -> FilePayload:
@@ -76,3 +84,11 @@ def expect_badge(page: Page, name: str, label: str) -> None:
 def open_job(page: Page, name: str) -> None:
     page.get_by_role("link", name=name, exact=True).click()
     page.wait_for_url("**/jobs/*")
+
+
+def expire(page: Page, name: str, database_url: str) -> None:
+    """What the daily sweep does to a result whose days are over."""
+    address = page.get_by_role("link", name=name, exact=True).get_attribute("href") or ""
+    with psycopg.connect(database_url) as conn:
+        conn.execute(results.EXPIRE, (address.rpartition("/")[2],))
+        conn.execute(signals.NOTIFY, (signals.CHANGES,))

@@ -1,7 +1,7 @@
 """The browser tests can see what they look for."""
 
 import pytest
-from playwright.sync_api import Page
+from playwright.sync_api import Page, expect
 
 from browser.eyes import Watch, axe, axe_everywhere
 
@@ -21,7 +21,7 @@ def test_what_must_not_happen_is_noticed(page: Page, watch: Watch) -> None:
     page.evaluate("console.error('oh no')")
     page.evaluate("setTimeout(() => { throw new Error('worse') })")
     page.evaluate("document.querySelector('img').src = 'http://127.0.0.1:9/'")
-    page.wait_for_function("document.querySelector('img').complete")
+    expect(page.locator("img")).to_have_js_property("complete", True)
     with pytest.raises(AssertionError):
         watch.check()
     assert any("oh no" in line for line in watch.console)

@@ -8,7 +8,6 @@ from browser import people
 from browser.eyes import Watch, axe_everywhere
 from browser.people import expect_badge, row
 
-SETTINGS = {"DOCMILL_DELETE_ON_DOWNLOAD": "true"}
 EXPIRED = "File was removed by retention. Re-upload to regenerate"
 
 
@@ -61,12 +60,11 @@ def test_a_failed_job_says_what_to_do(page: Page) -> None:
     axe_everywhere(page)
 
 
-def test_a_result_that_retention_removed(page: Page) -> None:
+def test_a_result_that_retention_removed(page: Page, site_database: str) -> None:
     begin(page, "invoice")
     people.choose(page, people.invoice(2))
     expect_badge(page, "invoice 2.pdf", "Ready")
-    with page.expect_download():
-        row(page, "invoice 2.pdf").get_by_role("link", name="Download").click()
+    people.expire(page, "invoice 2.pdf", site_database)
     expect(row(page, "invoice 2.pdf")).to_contain_text(EXPIRED)
     expect(row(page, "invoice 2.pdf").get_by_role("link", name="Download")).to_have_count(0)
     people.open_job(page, "invoice 2.pdf")

@@ -8,6 +8,7 @@ from browser import people
 from browser.conftest import NewContext
 from browser.eyes import Watch, axe, axe_everywhere
 from browser.people import expect_badge, row
+from cli.terminal import wait_for
 
 EMPTY = "No files yet. Drop PDFs here to convert"
 
@@ -92,7 +93,7 @@ def test_a_failing_file_says_why_in_one_sentence(page: Page, watch: Watch) -> No
     refused.get_by_role("button", name="Dismiss").click()
     expect(refused).to_have_count(0)
     row(page, "locked.pdf").get_by_role("button", name="Retry").click()
-    page.wait_for_function("document.querySelector('[data-status=failed] .tries')")
+    expect_badge(page, "locked.pdf", "Failed")
     people.open_job(page, "locked.pdf")
     expect(page.locator(".line")).to_contain_text("Will be tried again")
 
@@ -222,7 +223,7 @@ def test_nothing_moves_while_rows_change(page: Page) -> None:
     assert page.evaluate("window.shifts.length") == 0
     # The negative control.
     page.evaluate("document.querySelector('#list').before('something else')")
-    page.wait_for_function("window.shifts.length > 0")
+    wait_for(lambda: page.evaluate("window.shifts.length"))
 
 
 def test_many_changes_are_announced_in_one_sentence(page: Page) -> None:

@@ -35,12 +35,28 @@ def a_claim(pipelines: list[str], slots: int) -> Args:
 
 
 def recent(owner: str, statuses: list[str] | None = None, at: datetime | str = "infinity") -> Args:
-    page = {"created_at": at, "id": UUID(int=0), "pipeline": None, "limit": 51}
+    page = {"created_at": at, "id": UUID(int=0), "pipeline": None, "text": None, "limit": 51}
     return {"owner": owner, "statuses": statuses, **page}
 
 
+def recent_named(text: str) -> Args:
+    page = {"created_at": "infinity", "id": UUID(int=0), "pipeline": None, "limit": 51}
+    return {"owner": BIG, "statuses": None, "text": text, **page}
+
+
+def named(text: str) -> Args:
+    return {"owner": BIG, "text": text, "limit": lists.FEW + 1}
+
+
+def of_documents(count: int) -> Args:
+    found = [UUID(int=0x9000_000000000000 + 0x4000 * 2**64 + number) for number in range(count)]
+    page = {"created_at": "infinity", "id": UUID(int=0), "pipeline": None, "limit": 51}
+    return {"owner": BIG, "statuses": None, "documents": found, **page}
+
+
 def changed(since: datetime) -> Args:
-    return {"owner": BIG, "statuses": None, "pipeline": None, "since": since, "limit": 51}
+    page = {"statuses": None, "pipeline": None, "text": None, "since": since, "limit": 51}
+    return {"owner": BIG, **page}
 
 
 STALE_ARGS: Final = {"longest": timedelta(hours=2), "dead": ["w9"], "limit": 100}
@@ -62,6 +78,11 @@ HOT: Final[list[tuple[str, str, Args, int]]] = [
     ("recent of one status", lists.RECENT, recent(BIG, ["failed"]), 1000),
     ("changed, little", lists.CHANGED, changed(SOON + timedelta(minutes=58)), 400),
     ("changed, much", lists.CHANGED, changed(SOON - timedelta(days=30)), 400),
+    ("recent by a name that many have", lists.RECENT, recent_named("5.pdf"), 1200),
+    ("a name that few have, of 20,000", lists.NAMED, named("99995.PDF"), 400),
+    ("a name that nobody has", lists.NAMED, named("nothing like it"), 400),
+    ("recent of 500 documents", lists.OF_DOCUMENTS, of_documents(lists.FEW), 4000),
+    ("deleted, none", lists.DELETED, {"owner": BIG, "since": SOON, "limit": 100}, 10),
     ("active count of a small owner", lists.ACTIVE, ("session:7",), 20),
     ("active count of a big owner", lists.ACTIVE, (BIG,), 200),
     ("twin", jobs.TWIN, ("key 500",), 20),

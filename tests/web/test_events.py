@@ -104,3 +104,35 @@ async def test_the_page_gets_its_rows_drawn(client: httpx2.AsyncClient) -> None:
             if line.startswith("data: "):
                 assert line.startswith(f'data: <tr class="job" role="row" id="job-{job_id}"')
                 break
+
+
+async def test_a_deletion_is_told_to_streams_and_to_who_asks_since(
+    client: httpx2.AsyncClient,
+) -> None:
+    job_id = await upload(client)
+    since = (await client.get("/api/jobs")).json()["since"]
+    async with asyncio.timeout(10), client.stream("GET", "/api/events") as answer:
+        heard = told(answer)
+        assert (await client.delete(f"/api/jobs/{job_id}")).status_code == 204
+        number, one = await anext(heard)
+        assert (one["id"], number > since) == (job_id, True)
+        news = (await client.get("/api/jobs", params={"since": since})).json()
+        assert (news["deleted"], news["jobs"], news["since"]) == ([job_id], [], number)
+        again = (await client.get("/api/jobs", params={"since": number})).json()
+        assert again["deleted"] == []
+
+
+async def test_a_page_whose_stream_is_cut_asks_for_the_same(client: httpx2.AsyncClient) -> None:
+    since = (await client.get("/api/jobs")).json()["since"]
+    job_id, other = await upload(client), await upload(client, a_pdf("other"))
+    await client.delete(f"/api/jobs/{other}")
+    asked = {"since": since}
+    news = (await client.get("/queue/changes", params=asked)).json()
+    assert (news["active"], news["more"]) == (1, False)
+    assert [event["name"] for event in news["events"]] == ["row", "deleted"]
+    assert f"job-{job_id}" in news["events"][0]["data"]
+    again = (await client.get("/queue/changes", params={"since": news["since"]})).json()
+    assert (again["events"], again["since"]) == ([], news["since"])
+    # What is not in the view is gone from it.
+    news = (await client.get("/queue/changes", params={**asked, "status": "failed"})).json()
+    assert [event["name"] for event in news["events"]] == ["deleted", "deleted"]

@@ -11,6 +11,7 @@ from docmill.core.faults import FAULTS
 from docmill.db import breakers, workers
 from docmill.db.breakers import Breaker
 from docmill.db.pool import Pool
+from docmill.web.pages import queue
 from sites import Site, a_pdf, complete, fail, part, upload
 
 pytestmark = pytest.mark.anyio
@@ -68,7 +69,8 @@ async def test_pages_ask_no_third_party_and_have_nothing_inline(
     client: httpx2.AsyncClient, site: Site
 ) -> None:
     await complete(site, await upload(client))
-    for path in ("/queue", "/docs"):
+    job_id = (await client.get("/api/jobs")).json()["jobs"][0]["id"]
+    for path in ("/queue", f"/jobs/{job_id}", "/docs"):
         page = (await client.get(path)).text
         for address in re.findall(r"""(?:src|href|action)\s*=\s*"([^"]*)\"""", page):
             assert address.startswith(("/", "#")), address
@@ -88,3 +90,17 @@ async def test_the_docs_name_every_route_and_fault(client: httpx2.AsyncClient) -
         assert path in page
     for code in FAULTS:
         assert f'id="{code}"' in page
+
+
+async def test_the_queue_comes_in_pages(
+    client: httpx2.AsyncClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(queue, "SHOWN", 2)
+    for number in range(3):
+        await upload(client, a_pdf(str(number)))
+    first = (await client.get("/queue")).text
+    older = re.search(r'href="(/queue\?cursor=[^"]+)"', first)
+    assert older
+    last = (await client.get(older[1])).text
+    assert (first.count('<tr class="job"'), last.count('<tr class="job"')) == (2, 1)
+    assert "cursor=" not in re.sub(r'data-here="[^"]*"', "", last)

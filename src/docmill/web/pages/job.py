@@ -1,5 +1,6 @@
 """The page of one job: how far it is, what happened, what came out, what to do about it."""
 
+import asyncio
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,7 +24,7 @@ from docmill.web.shapes import attempt_shape, event_shape, shape
 router = APIRouter(include_in_schema=False)
 
 # A result this large is for programs; reading and drawing it would keep everybody waiting.
-MOST_BYTES: Final = 1_000_000
+MOST_BYTES: Final = 4_000_000
 MOST_XML: Final = 100_000
 SAID: Final = {
     "created": "Received and stored",
@@ -125,14 +126,18 @@ async def _preview(here: Site, job: Job) -> Preview | None:
         data = await results.of_job(conn, job.id, "data")
         document = await results.of_job(conn, job.id, "document")
     try:
-        parsed = json.loads(await _read(here, data.key)) if data and _fits(data.bytes) else None
+        found = await _read(here, data.key) if data and _fits(data.bytes) else ""
         text = await _read(here, document.key) if document and _fits(document.bytes) else ""
     except Faulted as exc:
         return Preview(missing=exc.fault.says)
-    if parsed is None and not text:
+    return await asyncio.to_thread(_drawn, found, text)
+
+
+def _drawn(found: str, text: str) -> Preview:
+    if not found and not text:
         return Preview(missing="The result is too large to be shown here; download it.")
     return Preview(
-        data=None if parsed is None else pretty.tree(parsed),
+        data=pretty.tree(json.loads(found)) if found else None,
         xml=pretty.xml(text[:MOST_XML]) if text else None,
         cut=len(text) > MOST_XML,
     )
