@@ -15,7 +15,7 @@ from typing import Any, Final, cast
 
 import psycopg
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 from psycopg import sql
 from psycopg.conninfo import make_conninfo
 
@@ -31,7 +31,7 @@ FLAGS: Final = [
     "--disable-component-update",
     "--disable-sync",
 ]
-SOON_MS: Final = 20_000
+SOON_MS: Final = 60_000
 
 NewContext = Callable[..., BrowserContext]
 
@@ -117,6 +117,7 @@ def new_context(chromium: Browser, grounds: Grounds, watch: Watch) -> Iterator[N
         def begin(**options: Any) -> BrowserContext:
             context = chromium.new_context(base_url=grounds.url, **options)
             context.set_default_timeout(SOON_MS)
+            expect.set_options(timeout=SOON_MS)
             watch.over(context)
             stack.callback(context.close)
             return context

@@ -148,7 +148,7 @@ async def test_a_run_may_say_any_progress_and_any_stage(
 async def reported(pool: Pool, job: Claimed, words: list[tuple[int, str]]) -> int:
     """What the row says after a run said all this."""
     lost: list[bool] = []
-    reporter = Reporter(pool, job, lambda: lost.append(True))
+    reporter = Reporter(pool, job, lambda: lost.append(True), lambda: None)
     for percent, stage in words:
         reporter.note(percent, stage)
     async with pool.connection() as conn:

@@ -102,5 +102,5 @@ async def test_the_page_gets_its_rows_drawn(client: httpx2.AsyncClient) -> None:
         job_id = await upload(client)
         async for line in answer.aiter_lines():
             if line.startswith("data: "):
-                assert line.startswith(f'data: <li class="job" id="job-{job_id}"')
+                assert line.startswith(f'data: <tr class="job" role="row" id="job-{job_id}"')
                 break

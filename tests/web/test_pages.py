@@ -38,7 +38,7 @@ async def test_the_queue_shows_each_job_with_what_can_be_done(
     ):
         assert words.replace("'", "&#39;") in page, words
     assert "<script>alert" not in page
-    assert page.count('<li class="job"') == 3
+    assert page.count('<tr class="job"') == 3
 
 
 async def test_pages_ask_no_third_party_and_have_nothing_inline(

@@ -227,6 +227,14 @@ async def count_download(conn: Connection, job_id: JobId) -> None:
     await conn.execute(COUNT_DOWNLOAD, (job_id,))
 
 
+NOTE_VIEW: Final = "INSERT INTO job_events (job_id, kind) VALUES (%s, 'viewed')"
+
+
+async def note_view(conn: Connection, job_id: JobId) -> None:
+    """Somebody looked at the job's document."""
+    await conn.execute(NOTE_VIEW, (job_id,))
+
+
 NOTIFY_CANCEL: Final = "SELECT pg_notify('docmill_cancelled', %s)"
 
 

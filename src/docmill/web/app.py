@@ -11,7 +11,6 @@ from starlette.exceptions import HTTPException
 from docmill import __version__
 from docmill.core.faults import Faulted
 from docmill.db.pool import connection
-from docmill.web import problems
 from docmill.web.api import (
     catalog,
     events,
@@ -19,6 +18,7 @@ from docmill.web.api import (
     health,
     jobs,
     lessons,
+    originals,
     pages,
     profile,
     results,
@@ -33,7 +33,7 @@ from docmill.web.edge import Edge
 from docmill.web.live import Live
 from docmill.web.metrics import Meters
 from docmill.web.paces import Paces
-from docmill.web.pages import docs, queue, render
+from docmill.web.pages import docs, job, mistakes, queue, render
 from docmill.web.pages import review as review_page
 from docmill.web.readiness import Readiness
 from docmill.web.rules import Rules
@@ -42,8 +42,8 @@ from docmill.wiring import Services
 __all__ = ["Rules", "create"]
 
 PARTS: Final = (
-    upload, jobs, results, exports, reviews, lessons, pages, events, catalog, profile, health,
-    queue, review_page, docs,
+    upload, jobs, results, originals, exports, reviews, lessons, pages, events, catalog, profile,
+    health, queue, job, review_page, docs,
 )  # fmt: skip
 
 
@@ -70,9 +70,9 @@ def create(services: Services, rules: Rules, confined: Confined = nobody) -> Fas
     )
     app.state.site = site
     app.openapi = openapi_of(app)
-    app.add_exception_handler(Faulted, problems.faulted)
-    app.add_exception_handler(RequestValidationError, problems.invalid)
-    app.add_exception_handler(HTTPException, problems.refused)
+    app.add_exception_handler(Faulted, mistakes.faulted)
+    app.add_exception_handler(RequestValidationError, mistakes.invalid)
+    app.add_exception_handler(HTTPException, mistakes.refused)
     app.add_middleware(Edge, meters=site.meters, under_way=site.under_way)
     for part in PARTS:
         app.include_router(part.router)

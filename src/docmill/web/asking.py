@@ -8,11 +8,13 @@ from datetime import UTC, datetime
 from typing import Final
 from uuid import UUID
 
+from docmill.core.documents import clean_text
 from docmill.core.faults import Faulted
 from docmill.core.jobs import JobId, Status
 from docmill.db.lists import Filter, Place
 from docmill.web.shapes import iso
 
+LONGEST_TEXT: Final = 200
 LONGEST_WAIT: Final = 60.0
 _WAIT: Final = re.compile(r"(?:^|[,;\s])wait\s*=\s*\"?(\d{1,6})\"?(?=$|[,;\s])", re.IGNORECASE)
 _SPACE: Final = re.compile(r" (\d\d:?\d\d)$")
@@ -50,12 +52,15 @@ class Listing:
     after: Place | None
 
 
-def listing(
-    since: str | None, status: list[str], pipeline: str | None, cursor: str | None
-) -> Listing:
-    if pipeline is not None and not _NAME.fullmatch(pipeline):
+def filter_of(status: list[str], pipeline: str | None, text: str | None) -> Filter:
+    """The jobs asked for; an empty field of a form asks for nothing special."""
+    if pipeline and not _NAME.fullmatch(pipeline):
         raise refuse("pipeline", "not the name of a pipeline")
-    only = Filter(statuses(status), pipeline)
+    words = clean_text(text or "").strip()[:LONGEST_TEXT]
+    return Filter(statuses(status), pipeline or None, words or None)
+
+
+def listing(only: Filter, since: str | None, cursor: str | None) -> Listing:
     if cursor:
         place = _place(cursor)
         if isinstance(place, Place):

@@ -23,10 +23,13 @@ class Reporter:
     It is stopped, not cancelled: cancelling a statement costs the database a connection.
     """
 
-    def __init__(self, pool: Pool, job: Claimed, lost: Callable[[], None]) -> None:
+    def __init__(
+        self, pool: Pool, job: Claimed, lost: Callable[[], None], told: Callable[[], None]
+    ) -> None:
         self._pool: Pool = pool
         self._job: Claimed = job
         self._lost: Callable[[], None] = lost
+        self._told: Callable[[], None] = told
         self._latest: tuple[int, str] = (0, "")
         self._news: asyncio.Event = asyncio.Event()
         self._stopped: asyncio.Event = asyncio.Event()
@@ -52,6 +55,7 @@ class Reporter:
             if not await self._write(progress):
                 self._lost()
                 return
+            self._told()
             await self._pause(EVERY)
 
     async def _pause(self, seconds: float) -> None:

@@ -96,6 +96,7 @@ async def sweep(upkeep: Upkeep) -> None:
     await _remove_orphans(upkeep)
     async with upkeep.pool.connection() as conn:
         await housekeeping.forget_requests(conn, timedelta(days=1))
+        await housekeeping.forget_deletions(conn, timedelta(days=7))
     log.info("upkeep.swept")
 
 

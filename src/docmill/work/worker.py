@@ -168,7 +168,8 @@ class Worker:
 
     def _begin(self, claimed: Sequence[Claimed]) -> None:
         for job in claimed:
-            reporter = Reporter(self._links.pool, job, lambda job=job: self._drop(job))
+            told = self._links.changes.ring
+            reporter = Reporter(self._links.pool, job, lambda job=job: self._drop(job), told)
             run = asyncio.ensure_future(self._runner(job, reporter.note))
             self._running[job.id] = (job, run)
             self._keep(self._work(job, run, reporter))

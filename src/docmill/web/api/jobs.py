@@ -31,6 +31,7 @@ from docmill.web.shapes import (
 
 router = APIRouter(prefix="/api/jobs", tags=["jobs"])
 
+MOST_DELETED: Final = 10_000
 LOOKUP: Final = ("UNAUTHORIZED", "FORBIDDEN", "JOB_NOT_FOUND", "DATABASE_DOWN", "BUSY")
 
 
@@ -39,6 +40,7 @@ class JobList(BaseModel):
     active_count: int = Field(description="All the owner's jobs that have not ended")
     next_cursor: str | None = Field(description="For the next page; null on the last one")
     since: Instant = Field(description="Ask with this for whatever changes after this answer")
+    deleted: list[str] = Field(default=[], description="With `since`: jobs deleted after it")
 
 
 class JobDetail(JobShape):
@@ -65,23 +67,35 @@ async def list_jobs(
     since: Annotated[str | None, Query(description="A time; only what changed after it")] = None,
     status: Annotated[list[str] | None, Query(description="One or several, with commas")] = None,
     pipeline: str | None = None,
+    q: Annotated[str | None, Query(description="A part of the file's name")] = None,
     cursor: Annotated[str | None, Query(description="`next_cursor` of the page before")] = None,
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
 ) -> JobList:
-    asked = asking.listing(since, status or [], pipeline, cursor)
+    asked = asking.listing(asking.filter_of(status or [], pipeline, q), since, cursor)
     async with reading(here.services.pool) as conn:
         # The clock first: what changes after it is told to who asks again with it.
         clocks = await lists.clocks(conn, [owner.key])
         found = await _found(conn, owner, asked, limit + 1)
         active = await lists.active_count(conn, owner.key)
-    page, more = found[:limit], len(found) > limit
-    clock = clocks.get(owner.key, datetime.fromtimestamp(0, UTC))
+        page, more = found[:limit], len(found) > limit
+        clock = clocks.get(owner.key, datetime.fromtimestamp(0, UTC))
+        until = _since(asked, page, clock, more=more)
+        gone = await _gone(conn, owner, asked, until)
     return JobList(
         jobs=[await shape(job, here.paces) for job in page],
         active_count=active,
         next_cursor=_next(asked, page[-1]) if more else None,
-        since=_since(asked, page, clock, more=more),
+        since=until,
+        deleted=gone,
     )
+
+
+async def _gone(conn: Connection, owner: Owner, asked: Listing, until: datetime) -> list[str]:
+    """Those deleted in the time the answer is about; later ones belong to the next answer."""
+    if asked.since is None:
+        return []
+    found = await lists.deleted(conn, owner.key, since=asked.since, limit=MOST_DELETED)
+    return [str(each.job_id) for each in found if each.deleted_at <= until]
 
 
 async def _found(conn: Connection, owner: Owner, asked: Listing, limit: int) -> list[Job]:

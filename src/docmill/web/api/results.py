@@ -64,12 +64,12 @@ async def download_result(
         result = await results.of_job(conn, job.id, form, original=original)
         _check_there(job, result)
         assert result is not None
-    packed = await _opened(here, result)
+    packed = await opened(here, result.key)
     async with connection(here.services.pool) as conn:
         await jobs.count_download(conn, job.id)
     here.services.changes.ring()
     headers = {
-        "content-disposition": _disposition(job, result),
+        "content-disposition": attachment(_name(job, result)),
         "cache-control": "private, no-store",
         "vary": "Accept-Encoding, Cookie",
     }
@@ -95,9 +95,9 @@ def _check_there(job: Job, result: Result | None) -> None:
         raise Faulted("EXPIRED", jobId=str(job.id))
 
 
-async def _opened(here: Site, result: Result) -> AsyncIterator[bytes]:
+async def opened(here: Site, key: str) -> AsyncIterator[bytes]:
     """The stored bytes. The first are read now, so that a missing file still gets its answer."""
-    chunks = here.services.store.chunks(result.key)
+    chunks = here.services.store.chunks(key)
     first = await anext(chunks, b"")
 
     async def whole() -> AsyncIterator[bytes]:
@@ -148,10 +148,13 @@ async def _forget(here: Site, job: Job, delivery: Delivery) -> None:
     here.services.changes.ring()
 
 
-def _disposition(job: Job, result: Result) -> str:
-    """RFC 6266: a plain name for old clients, the whole one for the others."""
+def _name(job: Job, result: Result) -> str:
     stem = PurePath(job.original_filename).stem or "result"
-    name = stem + ENDINGS.get(result.content_type, "")
+    return stem + ENDINGS.get(result.content_type, "")
+
+
+def attachment(name: str) -> str:
+    """RFC 6266: a plain name for old clients, the whole one for the others."""
     plain = "".join(c if c.isascii() and (c.isalnum() or c in " ._-") else "_" for c in name)
     return f"attachment; filename=\"{plain}\"; filename*=UTF-8''{quote(name, safe='')}"
 
@@ -186,7 +189,7 @@ async def job_status(job_id: str, here: Here, owner: Asker) -> Response:
     facts = _facts(job)
     if result is None:
         return JSONResponse(facts | _error(job))
-    body = _with_result(facts, unpacked(await _opened(here, result)))
+    body = _with_result(facts, unpacked(await opened(here, result.key)))
     return StreamingResponse(body, media_type="application/json")
 
 

@@ -9,6 +9,9 @@ from starlette.responses import HTMLResponse, Response
 from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
+from docmill.web.pages import words
+from docmill.web.shapes import iso
+
 HERE: Final = Path(__file__).parent.parent
 STATIC: Final = HERE / "static"
 DAY: Final = 24 * 3600
@@ -20,15 +23,6 @@ def static(name: str) -> str:
     return f"/static/{name}?v={mark}"
 
 
-def in_words(size: int) -> str:
-    """Bytes for people."""
-    if size < 1000:
-        return f"{size} B"
-    if size < 1_000_000:
-        return f"{size / 1000:.0f} kB"
-    return f"{size / 1_000_000:.1f} MB"
-
-
 _NAMES: Final[dict[str, Any]] = {"static": static}
 ENVIRONMENT: Final = Environment(
     loader=FileSystemLoader(HERE / "templates"),
@@ -37,7 +31,7 @@ ENVIRONMENT: Final = Environment(
     trim_blocks=True,
     lstrip_blocks=True,
 )
-ENVIRONMENT.filters["in_words"] = in_words
+ENVIRONMENT.filters |= {"size": words.size, "span": words.span, "ago": words.ago, "iso": iso}
 ENVIRONMENT.globals |= _NAMES
 
 
@@ -45,8 +39,9 @@ def draw(template: str, **context: Any) -> str:
     return ENVIRONMENT.get_template(template).render(**context)
 
 
-def page(template: str, **context: Any) -> Response:
-    return HTMLResponse(draw(template, **context), headers={"cache-control": "private, no-cache"})
+def page(template: str, *, status: int = 200, **context: Any) -> Response:
+    headers = {"cache-control": "private, no-cache"}
+    return HTMLResponse(draw(template, **context), status, headers)
 
 
 class Files(StaticFiles):

@@ -1,141 +1,135 @@
-// The queue page: sends dropped files two at a time and swaps in rows as the server draws them.
+// The queue page: uploads, live rows, filters in the address, and acts on one row or many.
 
-const form = document.querySelector("#drop");
-const input = document.querySelector("#files");
-const jobs = document.querySelector("#jobs");
-const sending = document.querySelector("#sending");
-const said = document.querySelector("#said");
-const waiting = [];
-let under_way = 0;
-let held_back = false;
+import { actOnAll, exportAll, sure } from "./acts.js";
+import { Live } from "./live.js";
+import { active, all, drop, idOf, list, put, rowOf, tellEmpty } from "./rows.js";
+import { begin } from "./uploads.js";
+import { complain, tellTimes } from "./words.js";
 
-function say(text, bad = false) {
-  said.textContent = text;
-  said.classList.toggle("bad", bad);
+const filter = document.querySelector("#filter");
+const search = document.querySelector("#q");
+const title = document.title;
+
+function address(path, since) {
+  const asked = new URLSearchParams(new URL(list().dataset.here, location).search);
+  asked.delete("cursor");
+  asked.set("since", since);
+  return `${path}?${asked}`;
 }
 
-function localTimes(root) {
-  for (const time of root.querySelectorAll("time")) {
-    const at = new Date(time.dateTime);
-    time.textContent = at.toLocaleString([], { dateStyle: "medium", timeStyle: "short" });
-  }
+const live = new Live({
+  since: list().dataset.since,
+  address,
+  tell(name, data) {
+    if (name === "row") put(data);
+    else drop(JSON.parse(data).id);
+    tellCounts();
+  },
+  lost(yes) {
+    document.querySelector("#lost").hidden = !yes;
+  },
+});
+live.busy = () => active().length > 0;
+
+// Selection
+
+const picked = () => all().filter((row) => row.querySelector(".pick input").checked);
+const FITS = {
+  retry: (row) => row.dataset.status === "failed",
+  cancel: (row) => active().includes(row),
+  delete: () => true,
+  export: (row) => row.dataset.exportable === "1",
+};
+
+function tellCounts() {
+  const rows = picked();
+  const boxes = document.querySelector("#all");
+  document.querySelector("#picked").textContent = rows.length ? `${rows.length} selected` : "None selected";
+  boxes.checked = rows.length > 0 && rows.length === all().length;
+  boxes.indeterminate = rows.length > 0 && !boxes.checked;
+  for (const button of document.querySelectorAll("[data-many]"))
+    button.disabled = !rows.some(FITS[button.dataset.many]);
+  const count = active().length;
+  document.title = count ? `(${count}) ${title}` : title;
 }
 
-function swap(html) {
-  const template = document.createElement("template");
-  template.innerHTML = html; // drawn and escaped by the server
-  const row = template.content.querySelector("li");
-  localTimes(row);
-  const old = document.getElementById(row.id);
-  if (!old) return jobs.prepend(row);
-  const focused = old.contains(document.activeElement);
-  if (old.dataset.status !== row.dataset.status)
-    say(`${row.querySelector(".name").textContent}: ${row.querySelector(".badge").textContent}`);
-  old.replaceWith(row);
-  if (focused) row.querySelector("button, a")?.focus();
+async function many(what) {
+  const ids = picked().filter(FITS[what]).map(idOf);
+  if (what === "export") return exportAll(ids);
+  return once(what, ids);
 }
 
-function listen() {
-  const source = new EventSource(`/queue/events?since=${encodeURIComponent(jobs.dataset.since)}`);
-  source.addEventListener("job", (event) => swap(event.data));
+async function once(what, ids) {
+  const name = ids.length === 1 ? rowOf(ids[0]).querySelector(".name").textContent : `${ids.length} files`;
+  if (what === "delete" && !(await sure(`Delete ${name}?`))) return;
+  live.wake();
+  await actOnAll(what, ids, (id) => { if (what === "delete") drop(id); });
+  tellCounts();
 }
 
-function uploadRow(file) {
-  const row = document.createElement("li");
-  row.className = "job";
-  const name = document.createElement("strong");
-  name.className = "name";
-  name.textContent = file.name;
-  const bar = document.createElement("progress");
-  bar.max = 1;
-  bar.value = 0;
-  bar.setAttribute("aria-label", `Upload of ${file.name}`);
-  const running = document.createElement("div");
-  running.className = "running";
-  running.append(bar);
-  row.append(name, running);
-  sending.append(row);
-  return { row, bar };
-}
-
-function send({ file, row, bar }) {
-  const request = new XMLHttpRequest();
-  const body = new FormData();
-  body.append("file", file);
-  request.upload.onprogress = (event) => { bar.value = event.loaded / event.total; };
-  request.onloadend = () => {
-    under_way -= 1;
-    let answer = {};
-    try { answer = JSON.parse(request.responseText); } catch { /* no answer came */ }
-    if (request.status === 429) return holdBack({ file, row, bar }, answer);
-    if (request.status === 200) {
-      row.remove();
-      say(`${file.name}: ${answer.message}`);
-    } else refuse(file, row, answer.title || "The upload was interrupted");
-    next();
-  };
-  request.open("POST", "/api/upload");
-  request.send(body);
-}
-
-// A refused file stays on the page until its sentence was read: the next message would hide it.
-function refuse(file, row, sentence) {
-  const error = document.createElement("p");
-  error.className = "error";
-  error.textContent = sentence;
-  const dismiss = document.createElement("button");
-  dismiss.textContent = "Dismiss";
-  dismiss.setAttribute("aria-label", `Dismiss ${file.name}`);
-  dismiss.addEventListener("click", () => { row.remove(); input.focus(); });
-  const acts = document.createElement("div");
-  acts.className = "acts";
-  acts.append(dismiss);
-  row.querySelector(".running").remove();
-  row.append(error, acts);
-  say(`${file.name}: ${sentence}`, true);
-}
-
-function holdBack(upload, answer) {
-  waiting.unshift(upload);
-  upload.bar.value = 0;
-  say(`${answer.title} (going on in ${answer.retryAfter} s)`);
-  if (held_back) return;
-  held_back = true;
-  setTimeout(() => { held_back = false; next(); }, answer.retryAfter * 1000);
-}
-
-function next() {
-  while (!held_back && under_way < 2 && waiting.length) {
-    under_way += 1;
-    send(waiting.shift());
-  }
-}
-
-function take(files) {
-  for (const file of files) waiting.push({ file, ...uploadRow(file) });
-  next();
-}
-
-input.addEventListener("change", () => { take([...input.files]); input.value = ""; });
-form.addEventListener("submit", (event) => event.preventDefault());
-for (const name of ["dragenter", "dragover"])
-  document.addEventListener(name, (event) => { event.preventDefault(); form.classList.add("over"); });
-for (const name of ["dragleave", "drop"])
-  document.addEventListener(name, (event) => { event.preventDefault(); form.classList.remove("over"); });
-document.addEventListener("drop", (event) => take([...event.dataTransfer.files]));
-
-jobs.addEventListener("click", async (event) => {
-  const button = event.target.closest("[data-act]");
-  if (!button) return;
-  button.disabled = true;
-  const { act, job } = button.dataset;
-  const gone = act === "delete";
-  const answer = await fetch(`/api/jobs/${job}${gone ? "" : `/${act}`}`, { method: gone ? "DELETE" : "POST" })
-    .catch(() => null);
-  if (answer?.ok && gone) { button.closest("li").remove(); input.focus(); return say("Deleted"); }
-  if (!answer?.ok) say((answer && (await answer.json()).title) || "The server can't be reached", true);
-  button.disabled = false;
+document.addEventListener("change", (event) => {
+  if (event.target.id === "all")
+    for (const row of all()) row.querySelector(".pick input").checked = event.target.checked;
+  if (event.target.closest("#list")) tellCounts();
 });
 
-localTimes(jobs);
-listen();
+document.addEventListener("click", async (event) => {
+  const button = event.target.closest("[data-act], [data-many]");
+  if (button) {
+    const row = button.closest("tr");
+    // Whoever is asked whether they are sure finds the focus again where it was.
+    button.disabled = (button.dataset.act ?? button.dataset.many) !== "delete";
+    if (row) await once(button.dataset.act, [idOf(row)]);
+    else await many(button.dataset.many);
+    button.disabled = false;
+    return tellCounts();
+  }
+  const link = event.target.closest(".chip, [data-go]");
+  if (!link || event.metaKey || event.ctrlKey || event.shiftKey) return;
+  event.preventDefault();
+  go(link.href);
+});
+
+// Filters: another address and another list, but the same page, so that uploads go on.
+
+let going = 0;
+
+async function go(href, { push = true } = {}) {
+  const mine = ++going;
+  const answer = await fetch(href, { headers: { accept: "text/html" } }).catch(() => null);
+  if (mine !== going) return;
+  if (!answer?.ok) return complain("The list can't be loaded now. Try again in a moment");
+  const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+  const focused = document.activeElement?.closest("#chips, #list") ? document.activeElement.textContent : null;
+  for (const id of ["chips", "list"]) document.getElementById(id).replaceWith(page.getElementById(id));
+  for (const id of ["status", "of"]) document.getElementById(id).value = page.getElementById(id).value;
+  if (document.activeElement !== search) search.value = page.getElementById("q").value;
+  if (push) history.pushState(null, "", href);
+  if (focused) [...document.querySelectorAll("#chips a, #list a")].find((a) => a.textContent === focused)?.focus();
+  live.restart(list().dataset.since);
+  settle();
+}
+
+function ask() {
+  const asked = new URLSearchParams([...new FormData(filter)].filter(([, value]) => value));
+  go(asked.size ? `/queue?${asked}` : "/queue");
+}
+
+let typing = 0;
+search.addEventListener("input", () => {
+  clearTimeout(typing);
+  typing = setTimeout(ask, 250);
+});
+filter.addEventListener("change", (event) => { if (event.target !== search) ask(); });
+filter.addEventListener("submit", (event) => { event.preventDefault(); clearTimeout(typing); ask(); });
+addEventListener("popstate", () => go(location.href, { push: false }));
+
+function settle() {
+  tellTimes(list());
+  tellEmpty();
+  tellCounts();
+}
+
+settle();
+setInterval(() => tellTimes(list()), 20_000);
+begin(() => live.wake());

@@ -1,0 +1,83 @@
+"""The page of one job, while it runs and when it has ended."""
+
+import re
+
+from playwright.sync_api import Page, expect
+
+from browser import people
+from browser.eyes import Watch, axe_everywhere
+from browser.people import expect_badge, row
+
+EXPIRED = "File was removed by retention. Re-upload to regenerate"
+
+
+def begin(page: Page, pipeline: str) -> None:
+    page.goto("/queue")
+    people.convert_with(page, pipeline)
+
+
+def test_a_finished_job_shows_what_happened_and_what_came_out(page: Page) -> None:
+    begin(page, "invoice")
+    people.choose(page, people.invoice(1))
+    expect_badge(page, "invoice 1.pdf", "Ready")
+    people.open_job(page, "invoice 1.pdf")
+    steps = page.locator(".line li")
+    expect(steps.first).to_contain_text("Received and stored")
+    expect(steps.last).to_contain_text(re.compile(r"Finished.* later", re.DOTALL))
+    expect(page.get_by_role("table")).to_contain_text("complete")
+    expect(page.locator(".xml")).to_contain_text("<BuyerName>CV Maju Makmur</BuyerName>")
+    page.get_by_text("Data JSON").click()
+    expect(page.locator(".tree")).to_contain_text("INV/2025/03/0017")
+    page.get_by_text("Raw events").click()
+    expect(page.get_by_role("region", name="Raw events")).to_contain_text('"kind": "created"')
+    axe_everywhere(page)
+    with page.expect_download() as taken:
+        page.get_by_role("link", name="View PDF").click()
+    assert taken.value.path().read_bytes() == people.invoice(1)["buffer"]
+
+
+def test_a_running_job_is_followed_to_its_end(page: Page) -> None:
+    begin(page, "extract")
+    people.choose(page, people.long_one(300))
+    people.open_job(page, "A book.pdf")
+    expect(page.locator("#job")).to_contain_text(re.compile(r"page \d+ of 300"))
+    axe_everywhere(page)
+    expect(page.locator("#badge")).to_have_text("Ready")
+    expect(page.locator(".tree")).to_be_visible()
+    page.get_by_role("button", name="Delete").click()
+    page.get_by_role("dialog").get_by_role("button", name="Delete").click()
+    page.wait_for_url("**/queue")
+    expect(page.get_by_text("No files yet")).to_be_visible()
+
+
+def test_a_failed_job_says_what_to_do(page: Page) -> None:
+    begin(page, "extract")
+    people.choose(page, people.locked())
+    expect_badge(page, "locked.pdf", "Failed")
+    people.open_job(page, "locked.pdf")
+    expect(page.locator(".note.bad").last).to_contain_text("save it again without a password")
+    assert not re.search(r"Traceback|File \"|/tmp/", page.content())
+    axe_everywhere(page)
+
+
+def test_a_result_that_retention_removed(page: Page, site_database: str) -> None:
+    begin(page, "invoice")
+    people.choose(page, people.invoice(2))
+    expect_badge(page, "invoice 2.pdf", "Ready")
+    people.expire(page, "invoice 2.pdf", site_database)
+    expect(row(page, "invoice 2.pdf")).to_contain_text(EXPIRED)
+    expect(row(page, "invoice 2.pdf").get_by_role("link", name="Download")).to_have_count(0)
+    people.open_job(page, "invoice 2.pdf")
+    expect(page.locator("#job")).to_contain_text(EXPIRED)
+    expect(page.locator(".line")).to_contain_text("Removed by retention")
+
+
+def test_an_address_that_leads_nowhere_is_a_page(page: Page, watch: Watch) -> None:
+    watch.forgive("404 ")
+    answer = page.goto("/jobs/00000000-0000-4000-8000-000000000000")
+    assert answer
+    assert answer.status == 404
+    expect(page.get_by_role("heading", name="There is no such job")).to_be_visible()
+    axe_everywhere(page)
+    page.get_by_role("link", name="Go to the queue").click()
+    expect(page.get_by_text("No files yet")).to_be_visible()
