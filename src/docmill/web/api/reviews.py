@@ -8,7 +8,7 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from docmill.db import review_lists
-from docmill.db.lists import Place
+from docmill.db.lists import Filter, Place
 from docmill.db.pool import reading
 from docmill.db.review_lists import Listed
 from docmill.db.reviews import APPROVED, PENDING, REJECTED, STATUSES, Revision
@@ -117,7 +117,7 @@ async def list_reviews(
     cursor: Annotated[str | None, Query(description="`next_cursor` of the page before")] = None,
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
 ) -> ReviewList:
-    after = asking.listing(None, [], None, cursor).after
+    after = asking.listing(Filter(), None, cursor).after
     async with reading(here.services.pool) as conn:
         found = await review_lists.listed(
             conn, owner.key, _statuses(status or []), after=after, limit=limit + 1
