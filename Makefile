@@ -25,7 +25,7 @@ check: setup-dev ## format, lint, layers, types
 	@$(BIN)/basedpyright
 
 shots: setup-dev ## pictures of every page in every state, in shots/index.html
-	@$(BIN)/python -m pytest -n 0 tests/browser/shots.py
+	@$(BIN)/python -m pytest -n 0 tests/browser/shots.py tests/browser/review_shots.py
 
 bench: setup-dev ## measure, and compare with other queues
 	@$(BIN)/python -m bench.table

@@ -31,6 +31,14 @@ def _mistake(error: Any) -> dict[str, str]:
     return {"at": ".".join(("body", *map(str, error["loc"]))), "message": error["msg"]}
 
 
+# Where the OpenAPI document has the models that others hold.
+INSIDE: Final = "#/components/schemas/{model}"
+
+
 def documented(schema: dict[str, Any]) -> dict[str, Any]:
-    """The `openapi_extra` of a route that reads such a body itself."""
+    """The `openapi_extra` of a route that reads such a body itself.
+
+    Models inside it are known to the OpenAPI document by their names; `INSIDE` says where.
+    """
+    schema = {name: part for name, part in schema.items() if name != "$defs"}
     return {"requestBody": {"required": True, "content": {"application/json": {"schema": schema}}}}

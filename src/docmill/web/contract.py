@@ -6,6 +6,7 @@ from typing import Any
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
+from docmill.web.edits import Edit
 from docmill.web.problems import Problem, documented
 
 
@@ -24,6 +25,7 @@ def _made(app: FastAPI) -> dict[str, Any]:
     )
     schemas = document.setdefault("components", {}).setdefault("schemas", {})
     schemas["Problem"] = Problem.model_json_schema()
+    schemas["Edit"] = Edit.model_json_schema()
     schemas.pop("HTTPValidationError", None)
     schemas.pop("ValidationError", None)
     for operations in document["paths"].values():

@@ -28,14 +28,21 @@ async def lines(services: Services, owner: Owner) -> AsyncIterator[bytes]:
             found = await review_lists.samples(conn, owner.key, after=after, limit=BATCH)
             steps = [await reviews.revisions(conn, each.job_id) for each in found]
         for sample, history in zip(found, steps, strict=True):
-            try:
-                yield await _line(services.store, sample, history)
-            except Faulted as exc:
-                if exc.fault.code != "EXPIRED":  # retention took it since we looked
-                    raise
+            if line := await _unless_gone(services.store, sample, history):
+                yield line
         if len(found) < BATCH:
             return
         after = Place(found[-1].created_at, found[-1].job_id)
+
+
+async def _unless_gone(store: Store, sample: Sample, history: list[Revision]) -> bytes | None:
+    """None for one that retention took since we looked."""
+    try:
+        return await _line(store, sample, history)
+    except Faulted as exc:
+        if exc.fault.code == "EXPIRED":
+            return None
+        raise
 
 
 async def _line(store: Store, sample: Sample, history: list[Revision]) -> bytes:

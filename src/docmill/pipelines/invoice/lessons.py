@@ -38,7 +38,7 @@ def taught(
     known: Sequence[Lesson],
 ) -> list[dict[str, Any]]:
     """What these corrected values, by path, teach about documents that look like this one."""
-    marks, supplier = likeness.marks_of(sheet), likeness.supplier_of(seller)
+    marks, supplier = likeness.marks_of(sheet), likeness.supplier_of(sheet, seller)
     layout = next(
         (str(each["layout"]) for each in known if _fits(sheet, each)),
         likeness.name_of(marks, supplier),

@@ -39,10 +39,14 @@ def _marks(row: Row) -> Iterator[Mark]:
             yield [text, round(word.box.x0, 1), round(word.box.y0, 1)]
 
 
-def supplier_of(seller: Mapping[str, Any] | None) -> str:
-    """What the supplier is called, by tax number or name."""
-    given = seller or {}
-    return next((str(given[name]) for name in _IDENTITY if given.get(name)), "")
+def supplier_of(sheet: Sheet, seller: Mapping[str, Any] | None) -> str:
+    """The supplier's tax number or name, if these pages print one of them."""
+    known = [str(seller[name]) for name in _IDENTITY if seller and seller.get(name)]
+    return next((each for each in known if _prints(sheet, each)), "")
+
+
+def _prints(sheet: Sheet, supplier: str) -> bool:
+    return fold(supplier) in fold("".join(row.text for row in sheet.rows))
 
 
 def matches(sheet: Sheet, marks: Sequence[Mark], supplier: str) -> bool:
@@ -50,7 +54,7 @@ def matches(sheet: Sheet, marks: Sequence[Mark], supplier: str) -> bool:
     if not marks:
         return False
     known = len(fold(supplier)) >= 3
-    if known and fold(supplier) not in fold("".join(row.text for row in sheet.rows)):
+    if known and not _prints(sheet, supplier):
         return False
     places: dict[str, list[tuple[float, float]]] = defaultdict(list)
     for word, x, y in (mark for row in sheet.rows if row.page == 1 for mark in _marks(row)):

@@ -169,7 +169,7 @@ async def one_review(job_id: str, here: Here, owner: Asker) -> ReviewDetail:
 @router.post(
     "/{job_id}/edits",
     summary="Change values, and put lines in or take them out; each is kept as a revision",
-    openapi_extra=bodies.documented(Edits.model_json_schema()),
+    openapi_extra=bodies.documented(Edits.model_json_schema(ref_template=bodies.INSIDE)),
     responses=problems.documented(*CHANGED),
 )
 async def edit_review(job_id: str, request: Request, here: Here, owner: Asker) -> ReviewDetail:
@@ -184,7 +184,7 @@ async def edit_review(job_id: str, request: Request, here: Here, owner: Asker) -
 @router.post(
     "/{job_id}/check",
     summary="What arithmetic and the mapping would say after these edits; nothing is kept",
-    openapi_extra=bodies.documented(Trial.model_json_schema()),
+    openapi_extra=bodies.documented(Trial.model_json_schema(ref_template=bodies.INSIDE)),
     responses=problems.documented(*OPENED, "BAD_REQUEST", "CROSS_SITE"),
 )
 async def check_review(job_id: str, request: Request, here: Here, owner: Asker) -> CheckAnswer:

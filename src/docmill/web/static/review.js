@@ -75,10 +75,22 @@ function judge(body) {
     if (!each.hasAttribute("aria-invalid")) around.querySelector(".why").textContent = reason;
   }
   count(body.review);
-  document.querySelector("#xml").textContent = body.xml ?? "";
+  preview(body.xml ?? "");
   const refusal = document.querySelector("#refusal");
   refusal.textContent = body.refusal ?? "";
   refusal.hidden = !body.refusal;
+}
+
+// The XML anew, brought to the first line that is another one now.
+function preview(text) {
+  const xml = document.querySelector("#xml");
+  const before = xml.textContent.split("\n");
+  const after = text.split("\n");
+  const at = after.findIndex((line, index) => line !== before[index]);
+  xml.textContent = text;
+  if (at >= 0 && before.length > 1) {
+    xml.scrollTop = (xml.scrollHeight * at) / after.length - xml.clientHeight / 3;
+  }
 }
 
 let doubts = inputs().filter((each) => "doubt" in each.dataset).map((each) => each.name);
@@ -122,6 +134,7 @@ function stateOf(body) {
   const [kind, text] = looks[body.status];
   badge.className = `badge ${kind}`;
   badge.textContent = text;
+  document.querySelector("#approve").disabled = body.status === "approved";
 }
 
 function kept(body, edits) {
