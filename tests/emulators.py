@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Generator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from email.utils import formatdate
 from pathlib import Path
 from typing import Final
@@ -108,3 +108,21 @@ def gcs(folder: Path) -> Generator[tuple[str, dict[str, str]]]:
 
 
 EMULATORS: Final = {"s3": s3, "azure": azure, "gcs": gcs}
+
+
+class Started(dict[str, str]):
+    """The address of every kind that was asked for; what runs for it ends with the stack."""
+
+    def __init__(self, folders: pytest.TempPathFactory) -> None:
+        super().__init__()
+        self.stack = ExitStack()
+        self._folders = folders
+
+    def __missing__(self, kind: str) -> str:
+        emulator = EMULATORS[kind](self._folders.mktemp(kind))
+        url, variables = self.stack.enter_context(emulator)
+        patch = self.stack.enter_context(pytest.MonkeyPatch.context())
+        for name, value in variables.items():
+            patch.setenv(name, value)
+        self[kind] = url
+        return url

@@ -1,41 +1,16 @@
 """One store of every kind, each test below a prefix of its own."""
 
 from collections.abc import AsyncIterator, Iterator
-from contextlib import ExitStack
 from pathlib import Path
 from uuid import uuid4
 
 import pytest
 
 from docmill.storage import Store, open_store, trying
-from emulators import BUCKET, EMULATORS
+from emulators import BUCKET
 from storage.strict_gcs import Cloud, strict_gcs
 
 KINDS = ["local", "s3", "azure", "gcs", "gcs_strict"]
-
-
-@pytest.fixture(scope="session")
-def addresses(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
-    """Filled with every kind that was asked for; what runs for it ends with the session."""
-    started = Started(tmp_path_factory)
-    with started.stack:
-        yield started
-
-
-class Started(dict[str, str]):
-    def __init__(self, folders: pytest.TempPathFactory) -> None:
-        super().__init__()
-        self.stack = ExitStack()
-        self._folders = folders
-
-    def __missing__(self, kind: str) -> str:
-        emulator = EMULATORS[kind](self._folders.mktemp(kind))
-        url, variables = self.stack.enter_context(emulator)
-        patch = self.stack.enter_context(pytest.MonkeyPatch.context())
-        for name, value in variables.items():
-            patch.setenv(name, value)
-        self[kind] = url
-        return url
 
 
 @pytest.fixture

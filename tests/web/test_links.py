@@ -60,7 +60,6 @@ async def test_a_changed_address_is_refused(
 
 async def test_every_process_of_one_store_believes_the_same_addresses(site: Site) -> None:
     url = await link(site)
-    assert await link(site) == url or "until" in url
     other = Links(site.services.store)
     signature = url.rpartition("signature=")[2]
     until = int(url.partition("until=")[2].partition("&")[0])

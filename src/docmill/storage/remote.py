@@ -9,6 +9,7 @@ import tempfile
 from collections.abc import AsyncIterator, Iterator
 from datetime import timedelta
 from io import BytesIO
+from pathlib import Path
 from typing import BinaryIO, Final, Protocol, cast
 
 import httpx2
@@ -190,16 +191,12 @@ def spool() -> BinaryIO:
 
 
 def filled(chunks: Iterator[bytes]) -> BinaryIO:
-    """An unnamed file with these bytes, at its beginning."""
-    file = spool()
-    try:
+    """An unnamed file with these bytes, open for reading alone, as a child may have it."""
+    with tempfile.NamedTemporaryFile(prefix="docmill-") as file:
         for chunk in chunks:
             file.write(chunk)
-        file.seek(0)
-    except BaseException:
-        file.close()
-        raise
-    return file
+        file.flush()
+        return Path(file.name).open("rb")  # its name goes, it stays
 
 
 async def _once(chunks: Iterator[bytes]) -> bytes:
