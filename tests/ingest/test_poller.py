@@ -319,3 +319,30 @@ async def test_a_job_that_was_deleted_leaves_its_object_filed(
     await poll(bucket)
     (key,) = objects(tmp_path)
     assert key.startswith("failed/")
+
+
+async def test_a_hundred_thousand_known_objects_cost_a_listing_and_no_more(
+    pool: Pool, quick_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bucket = a_bucket(pool, quick_path)
+    folder = quick_path / "bucket" / "incoming"
+    for part in ("a", "b"):  # a file system has a limit of names for one file
+        first = drop(quick_path, f"{part}/000000.pdf")
+        for number in range(1, 50_000):
+            os.link(first, folder / part / f"{number:06}.pdf")
+    async for page in bucket.store.pages("incoming"):
+        assert len(page) == 1000
+        async with pool.connection() as conn:
+            await conn.execute(
+                "INSERT INTO bucket_objects (bucket, key, generation, bytes, place, state)"
+                " SELECT %s, key, generation, 1, key, 'gone'"
+                " FROM unnest(%s::text[], %s::text[]) AS f(key, generation)",
+                (bucket.name, [one.key for one in page], [one.generation for one in page]),
+            )
+
+    def refuse(*_: object, **__: object) -> None:
+        raise AssertionError("a request for a known generation")
+
+    for call in ("head", "move", "chunks", "is_complete", "put", "delete"):
+        monkeypatch.setattr(bucket.store, call, refuse)
+    assert await poll(bucket) == 0

@@ -14,7 +14,6 @@ from docmill.work.child import Limits
 from docmill.work.identity import Identity
 from docmill.work.upkeep import Upkeep
 
-
 # What comes by a bucket has nobody waiting for it: 5, 15 and 60 minutes.
 BUCKETS: Final = RetryRule(attempts=4, delays_seconds=(300, 900, 3600))
 
