@@ -18,6 +18,7 @@ import httpx2
 import pytest
 
 BUCKET: Final = "docmill-tests"
+PATIENCE: Final = 60.0
 ROOT: Final = Path(__file__).parents[1]
 AZURITE: Final = ROOT / ".venv" / "node" / "node_modules" / ".bin" / "azurite-blob"
 # Azurite's account is the same for everybody and written in its manual.
@@ -38,7 +39,7 @@ def running(command: Sequence[str | Path], port: int, folder: Path) -> Generator
     with (folder / "emulator.log").open("wb") as log:
         process = subprocess.Popen(command, cwd=folder, stdout=log, stderr=log)
     try:
-        until = time.monotonic() + 60
+        until = time.monotonic() + PATIENCE
         while not _answers(port):
             assert process.poll() is None, (folder / "emulator.log").read_text()
             assert time.monotonic() < until, f"{command[0]} does not listen"
@@ -65,7 +66,7 @@ def s3(folder: Path) -> Generator[tuple[str, dict[str, str]]]:
     with running(
         [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)], port, folder
     ):
-        httpx2.put(f"{url}/{BUCKET}").raise_for_status()
+        httpx2.put(f"{url}/{BUCKET}", timeout=PATIENCE).raise_for_status()
         keys = {"AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "secret"}
         yield f"s3://{BUCKET}?endpoint={quote(url)}", keys
 
@@ -92,7 +93,9 @@ def _make_container(url: str) -> None:
     text = f"PUT{chr(10) * 12}{lines}\n/{ACCOUNT}/{ACCOUNT}/{BUCKET}\nrestype:container"
     digest = hmac.digest(base64.b64decode(ACCOUNT_KEY), text.encode(), hashlib.sha256)
     headers["authorization"] = f"SharedKey {ACCOUNT}:{base64.b64encode(digest).decode()}"
-    httpx2.put(f"{url}/{BUCKET}?restype=container", headers=headers).raise_for_status()
+    httpx2.put(
+        f"{url}/{BUCKET}?restype=container", headers=headers, timeout=PATIENCE
+    ).raise_for_status()
 
 
 @contextmanager

@@ -182,7 +182,7 @@ async def test_a_signed_address_opens_one_object_for_a_while(store: Store, kind:
     if url is None:
         assert kind in {"local", "gcs"}  # a folder has no addresses; no key, no signature
         return
-    async with httpx2.AsyncClient(trust_env=False) as client:
+    async with httpx2.AsyncClient(trust_env=False, timeout=30) as client:
         assert (await client.get(url)).content == b"for your eyes"
         if kind == "s3":  # moto opens whatever is signed; what was signed says when it ends
             assert "X-Amz-Expires=2&" in url

@@ -9,8 +9,11 @@ import httpx2
 import pytest
 
 from docmill.db.pool import Pool
+from docmill.ingest.poller import poll
+from docmill.ingest.reconcile import reconcile
 from docmill.storage import Store, open_store
 from docmill.web.links import Links
+from ingest.buckets import a_bucket
 from sites import a_pdf, running, upload
 from workers import swept, until, working
 
@@ -31,12 +34,7 @@ async def store(
 
 
 async def keys(store: Store) -> list[str]:
-    return [
-        found.key
-        for prefix in ("uploads", "results")
-        async for page in store.pages(prefix)
-        for found in page
-    ]
+    return await listed(store, "uploads") + await listed(store, "results")
 
 
 async def test_a_document_goes_its_whole_way_on_any_store(
@@ -58,7 +56,7 @@ async def test_a_document_goes_its_whole_way_on_any_store(
         assert "4711" in (await client.get(f"{job}/download")).text
         key = (await client.get(job)).json()["upload_location"]
         url = await Links(store).url(key, expires=timedelta(hours=1), base=site.url)
-        async with httpx2.AsyncClient(trust_env=False) as stranger:
+        async with httpx2.AsyncClient(trust_env=False, timeout=30) as stranger:
             assert (await stranger.get(url)).content == document
             assert len(await keys(store)) == 2
             await everything_is_old(pool)
@@ -67,6 +65,39 @@ async def test_a_document_goes_its_whole_way_on_any_store(
             assert (await stranger.get(url)).status_code == 404
         answer = await client.get(f"{job}/download")
         assert (answer.status_code, answer.json()["code"]) == (404, "EXPIRED")
+
+
+async def test_an_object_goes_its_whole_way_through_any_bucket(
+    pool: Pool, store: Store, tmp_path: Path
+) -> None:
+    bucket = a_bucket(pool, tmp_path, store)
+    sent = {"sender_email": "broker@example.com"}
+    await store.put("incoming/Trade 1.PDF", a_pdf("Buy 100 ACME"), metadata=sent)
+    await store.put("incoming/notes.txt", b"not a PDF", metadata=sent)
+    async with working(pool, bucket.intake.store, ["extract"]):
+
+        async def is_filed() -> bool:
+            await poll(bucket)
+            return len(await listed(store, "archive")) == len(await listed(store, "failed")) == 1
+
+        await until(is_filed)
+    assert await listed(store, "incoming") + await listed(store, "processing") == []
+    counts = await reconcile(bucket)
+    assert [(each.objects, each.done, each.failed) for each in counts] == [
+        (0, 0, 0), (0, 0, 0), (1, 1, 0), (1, 0, 1),
+    ]  # fmt: skip
+    (key,) = await listed(store, "failed")
+    found = await store.head(key)
+    assert found is not None
+    assert (found.metadata or {})["sender_email"] == "broker@example.com"
+    if not (found.metadata or {}).get("error_code"):
+        assert "gs://" in store.name  # whose emulator adds no metadata; the strict one does
+    else:
+        assert (found.metadata or {})["error_code"] == "NOT_PDF"
+
+
+async def listed(store: Store, prefix: str) -> list[str]:
+    return [found.key async for page in store.pages(prefix) for found in page]
 
 
 async def everything_is_old(pool: Pool) -> None:

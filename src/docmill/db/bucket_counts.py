@@ -110,12 +110,13 @@ async def save(conn: Connection, bucket: str, count: Count) -> None:
 
 LAST: Final = """
 SELECT prefix, objects, done, failed, waiting, unknown, missing, counted_at
-  FROM bucket_counts WHERE bucket = %s
+  FROM bucket_counts
+ WHERE bucket = coalesce(%s, (SELECT bucket FROM bucket_counts ORDER BY counted_at DESC LIMIT 1))
  ORDER BY array_position(ARRAY['incoming', 'processing', 'archive', 'failed'], prefix)
 """
 
 
-async def last(conn: Connection, bucket: str) -> list[Count]:
-    """As it was last counted."""
+async def last(conn: Connection, bucket: str | None = None) -> list[Count]:
+    """As it was last counted; without a name, the bucket that was counted last."""
     async with conn.cursor(row_factory=class_row(Count)) as cur:
         return await (await cur.execute(LAST, (bucket,))).fetchall()
