@@ -14,6 +14,7 @@ from psycopg.conninfo import make_conninfo
 
 from docmill.db import embedded, migrate
 from docmill.db.pool import Connection, Pool, open_pool
+from emulators import Started
 
 TEMPLATE = "template_docmill"
 NUMBERS = itertools.count(1)
@@ -22,6 +23,14 @@ NUMBERS = itertools.count(1)
 @pytest.fixture(scope="session")
 def anyio_backend() -> str:
     return "asyncio"
+
+
+@pytest.fixture(scope="session")
+def addresses(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
+    """Object stores on this machine by kind, started when one is asked for."""
+    started = Started(tmp_path_factory)
+    with started.stack:
+        yield started
 
 
 @pytest.fixture(scope="session")

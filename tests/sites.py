@@ -19,7 +19,7 @@ from docmill.db.pool import Connection, Pool
 from docmill.db.signals import CHANGES, WORK, Bell
 from docmill.ingest.checks import Offer
 from docmill.ingest.intake import Intake
-from docmill.storage import open_store
+from docmill.storage import Store, open_store
 from docmill.web import server
 from docmill.web.app import create
 from docmill.web.confined import Confined, nobody
@@ -104,9 +104,10 @@ async def running(
     offer: Offer = OFFER,
     shared_dedupe: bool = False,
     confined: Confined = nobody,
+    store: Store | None = None,
     **rules: Any,
 ) -> AsyncGenerator[Site]:
-    store = open_store(str(root))
+    store = store or open_store(str(root))
     work, changes = Bell(pool, WORK), Bell(pool, CHANGES)
     intake = Intake(pool, store, offer, work, changes, timedelta(days=7), shared_dedupe)
     services = Services(pool, listen_url, store, offer, work, changes, intake)

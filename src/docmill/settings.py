@@ -61,7 +61,28 @@ class Settings(BaseSettings):
     allow_async_commit: bool = Field(
         False, description="Start although the database may forget commits (synchronous_commit=off)"
     )
-    store: str | None = Field(None, description="Where bytes go: file:///folder or a path")
+    store: str | None = Field(
+        None,
+        description="Where bytes go: file:///folder, s3://bucket, gs://bucket or az://container",
+    )
+    bucket: str | None = Field(
+        None,
+        description="Bucket to watch, as DOCMILL_STORE; default DATA/bucket; `none` for none",
+    )
+    bucket_desk: str = Field(
+        "trading", pattern=r"^\S+$", description="Desk that owns what comes by the bucket"
+    )
+    bucket_pipeline: str = Field("trades", description="Pipeline of what comes by the bucket")
+    bucket_seconds: float | None = Field(
+        None, gt=0, description="How often to look into the bucket; default 30, for a folder 2"
+    )
+    bucket_batch: int = Field(100, ge=1, le=1000, description="Objects registered at a time")
+    bucket_stuck_seconds: float = Field(
+        600, gt=0, description="An object held so long by a silent poller is taken up by another"
+    )
+    bucket_sweep_seconds: float = Field(
+        900, gt=0, description="How often bucket and database are brought back together"
+    )
 
     host: str = Field("127.0.0.1", description="Address to serve on")
     port: int = Field(8000, ge=0, le=65535, description="Port to serve on; 0 takes a free one")

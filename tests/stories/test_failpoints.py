@@ -101,7 +101,8 @@ def acknowledged(house: House) -> None:
 
 
 def test_every_failpoint_is_tried_here() -> None:
-    assert {*ACCEPTING, *WORKING, *RETIRING} == failpoints.NAMES
+    elsewhere = {name for name in failpoints.NAMES if name.startswith("poll.")}  # tests/ingest
+    assert {*ACCEPTING, *WORKING, *RETIRING} == failpoints.NAMES - elsewhere
 
 
 @pytest.mark.parametrize("point", WORKING)

@@ -29,13 +29,18 @@ class Entry:
 
 COMMANDS: Final[Mapping[str, Entry]] = {
     "serve": Entry(
-        RUN, "processes:serve", "Run everything in one go: database, store, web and worker."
+        RUN, "processes:serve", "Run everything in one go: database, store, web, worker and poller."
     ),
     "web": Entry(RUN, "processes:web", "Run the web part alone, against DATABASE_URL."),
     "worker": Entry(
         RUN,
         "processes:worker",
         "Run a worker alone, against DATABASE_URL. Start as many as you like, on any machine.",
+    ),
+    "poll": Entry(
+        RUN,
+        "buckets:poll",
+        "Watch the bucket: files in incoming/ become jobs. Start as many as you like.",
     ),
     "gateway": Entry(
         RUN,
@@ -64,6 +69,11 @@ COMMANDS: Final[Mapping[str, Entry]] = {
     "profile": Entry(WORK, "profile:app", "The seller's identity and defaults."),
     "mapping": Entry(WORK, "mapping:app", "Which XML an invoice becomes."),
     "doctor": Entry(CARE, "doctor:doctor", "Check the surroundings and say what to do."),
+    "reconcile": Entry(
+        CARE,
+        "buckets:reconcile_",
+        "Count the bucket's objects against the database; exit 1 when they disagree.",
+    ),
     "config": Entry(CARE, "config:app", "Show and check the configuration."),
 }
 

@@ -24,7 +24,7 @@ async def look(settings: Settings) -> AsyncIterator[Finding]:
         url = settings.database_url.get_secret_value()
     else:
         yield _programs(_cluster(settings.data))
-        url = _running(settings.data)
+        url = running(settings.data)
         if url is None:
             yield Finding("database", State.OK, "embedded, not running; `docmill serve` starts it")
             return
@@ -48,7 +48,7 @@ def _programs(cluster: Path) -> Finding:
     return Finding("postgres", State.FAIL, says, advice)
 
 
-def _running(data: Path) -> str | None:
+def running(data: Path) -> str | None:
     """The address of the data folder's server, if somebody has it running."""
     cluster = _cluster(data)
     try:

@@ -11,7 +11,8 @@ import typer
 
 from docmill.cli import rules
 from docmill.cli.console import say
-from docmill.cli.processes import Host, Stop
+from docmill.cli.processes import Host
+from docmill.cli.stopping import Stop
 from docmill.core.faults import Faulted
 from docmill.core.pipeline import PDF
 from docmill.gateway.app import Convert, Converted, create

@@ -1,7 +1,6 @@
 """Commands that run docmill: serve, web, worker, migrate."""
 
 import asyncio
-import signal
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack, ExitStack, suppress
 from dataclasses import replace
@@ -13,9 +12,10 @@ import structlog
 import typer
 from fastapi import FastAPI
 
-from docmill.cli import confined, rules
+from docmill.cli import buckets, confined, rules
 from docmill.cli import services as outer
 from docmill.cli.console import say
+from docmill.cli.stopping import Stop
 from docmill.db import embedded, folder, migrate
 from docmill.settings import Settings, read
 from docmill.web import app as web_app
@@ -38,10 +38,10 @@ Data = Annotated[Path | None, typer.Option(help="Folder for the database and the
 
 
 def serve(port: Port = None, host: Host = None, data: Data = None) -> None:
-    """Run everything in one go: database, store, web and worker.
+    """Run everything in one go: database, store, web, worker and poller.
 
     Needs nothing else installed. With DATABASE_URL set, that database is used instead of the
-    embedded one.
+    embedded one. Files dropped into bucket/incoming/ of the data folder become jobs.
     """
     settings = read(port=port, host=host, data=data)
     log_to_stderr(settings)
@@ -89,7 +89,7 @@ async def _migrate(url: str) -> list[str]:
 
 
 async def _run_alone(
-    settings: Settings, part: Callable[[Settings, Services, "Stop"], Awaitable[None]]
+    settings: Settings, part: Callable[[Settings, Services, Stop], Awaitable[None]]
 ) -> None:
     if settings.database_url is None:
         raise CannotStart("DATABASE_URL is not set.\nSet it, or use `docmill serve`.")
@@ -100,9 +100,10 @@ async def _run_alone(
 async def _serve(settings: Settings, url: str) -> None:
     async with start(settings, url) as services:
         stop = Stop()
-        parts = [asyncio.create_task(part(settings, services, stop)) for part in (_web, _work)]
+        works = (_web, _work, _watch)
+        parts = [asyncio.create_task(part(settings, services, stop)) for part in works]
         try:
-            # Whichever ends first, by request or by accident, takes the other with it.
+            # Whichever ends first, by request or by accident, takes the others with it.
             await asyncio.wait(parts, return_when=asyncio.FIRST_COMPLETED)
         finally:
             if not stop.asked.is_set():
@@ -110,22 +111,13 @@ async def _serve(settings: Settings, url: str) -> None:
             await asyncio.gather(*parts)
 
 
-class Stop:
-    """SIGTERM or Ctrl-C asks everything to stop; the second time, at once."""
-
-    def __init__(self) -> None:
-        self.asked: asyncio.Event = asyncio.Event()
-        self._listeners: list[Callable[[], None]] = []
-        for name in (signal.SIGTERM, signal.SIGINT):
-            asyncio.get_running_loop().add_signal_handler(name, self.ask)
-
-    def tell(self, listener: Callable[[], None]) -> None:
-        self._listeners.append(listener)
-
-    def ask(self) -> None:
-        self.asked.set()
-        for listener in self._listeners:
-            listener()
+async def _watch(settings: Settings, services: Services, stop: Stop) -> None:
+    """The poller, where its pipeline is installed; the rest works without it."""
+    if settings.bucket_pipeline in services.offer.accepts:
+        await buckets.watch(settings, services, stop)
+        return
+    log.warning("poller.off", why=f"there is no pipeline {settings.bucket_pipeline}")
+    await stop.asked.wait()
 
 
 async def _work(settings: Settings, services: Services, stop: Stop) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import timedelta
+from typing import Final
 
 from docmill.core.jobs import Retry
 from docmill.settings import RetryRule, Settings
@@ -12,6 +13,9 @@ from docmill.work import worker
 from docmill.work.child import Limits
 from docmill.work.identity import Identity
 from docmill.work.upkeep import Upkeep
+
+# What comes by a bucket has nobody waiting for it: 5, 15 and 60 minutes.
+BUCKETS: Final = RetryRule(attempts=4, delays_seconds=(300, 900, 3600))
 
 
 def work_rules(settings: Settings, installed: Sequence[str]) -> worker.Rules:
@@ -25,7 +29,10 @@ def work_rules(settings: Settings, installed: Sequence[str]) -> worker.Rules:
         longest=timedelta(seconds=settings.longest_seconds),
         keep=timedelta(days=settings.keep_results_days),
         retry=_retry(settings, RetryRule(attempts=settings.attempts)),
-        retries={name: _retry(settings, rule) for name, rule in settings.retries.items()},
+        retries={
+            name: _retry(settings, rule)
+            for name, rule in {settings.bucket_pipeline: BUCKETS, **settings.retries}.items()
+        },
     )
 
 

@@ -1,7 +1,7 @@
 """Jobs as tables, for people."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -57,6 +57,16 @@ def show_reviews(reviews: Iterable[Mapping[str, Any]]) -> None:
             each["status"],
             Text(each["reason"] or ""),
         )
+    _print(table)
+
+
+def show_rows(names: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    """Words first, figures after, to the right."""
+    table = _table(*(name.upper() for name in names))
+    for column in table.columns[1:]:
+        column.justify = "right"
+    for row in rows:
+        table.add_row(*(str(value) for value in row))
     _print(table)
 
 

@@ -20,6 +20,12 @@ NAMES: Final = frozenset(
         "settle.after",
         "rescue.before",
         "expire.deleted",
+        "poll.registered",
+        "poll.moved",
+        "poll.accepted",
+        "poll.refused",
+        "poll.filed",
+        "poll.noted",
     }
 )
 

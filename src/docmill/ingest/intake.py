@@ -47,6 +47,12 @@ class Wanted:
     source: str = "upload"
     request_key: str | None = None
     options: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    meta: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+    @property
+    def from_bucket(self) -> bool:
+        """Such a document is known by its id, not by its content, and is kept for good."""
+        return self.source == "bucket"
 
 
 class Outcome(StrEnum):
@@ -94,7 +100,7 @@ def _document(intake: Intake, staged: Staged, wanted: Wanted) -> NewDocument:
         original_filename=shown_filename(staged.filename),
         source=wanted.source,
         upload_key=staged.key,
-        meta={},
+        meta=wanted.meta,
     )
 
 
@@ -110,7 +116,8 @@ async def _write_down(
     except Faulted as exc:
         if committing and exc.fault.code == "DATABASE_DOWN":
             return await _find_out(intake, document, exc)
-        await intake.store.delete(document.upload_key)
+        if not wanted.from_bucket:  # another poller may have come to this very key
+            await intake.store.delete(document.upload_key)
         raise
 
 
@@ -124,7 +131,8 @@ async def _find_out(intake: Intake, document: NewDocument, outage: Faulted) -> A
             job = await jobs.of_document(conn, document.id)
         if job:
             return Accepted(job, Outcome.CREATED)
-        await intake.store.delete(document.upload_key)
+        if document.source != "bucket":
+            await intake.store.delete(document.upload_key)
     raise outage
 
 
@@ -135,6 +143,8 @@ async def _decide(
     wanted = await _as_told(conn, intake, wanted)
     dedupe_key = _dedupe_key(document, wanted)
     await owners.introduce(conn, wanted.owner.key, about=dedupe_key)
+    if wanted.from_bucket and (before := await jobs.of_document(conn, document.id)):
+        return Accepted(before, Outcome.EXISTING)
     key = None
     if wanted.request_key:
         key = jobs.RequestKey(wanted.owner.key, wanted.request_key, position)
@@ -185,7 +195,8 @@ async def _create(
     original = None
     if intake.shared_dedupe and not wanted.options:  # options, such as a profile, are one's own
         original = await jobs.original(conn, document.sha256, wanted.pipeline, wanted.mapping)
-    await documents.add(conn, wanted.owner.key, document, keep=intake.keep)
+    keep = None if wanted.from_bucket else intake.keep
+    await documents.add(conn, wanted.owner.key, document, keep=keep)
     asked = wanted.owner.priority if wanted.priority is None else wanted.priority
     job = jobs.NewJob(
         id=JobId(uuid4()),
@@ -211,5 +222,6 @@ async def _the(conn: Connection, job_id: JobId) -> Job:
 
 def _dedupe_key(document: NewDocument, wanted: Wanted) -> str:
     options = json.dumps(dict(wanted.options), sort_keys=True)
-    parts = (wanted.owner.key, document.sha256, wanted.pipeline, wanted.mapping or "", options)
+    content = str(document.id) if wanted.from_bucket else document.sha256
+    parts = (wanted.owner.key, content, wanted.pipeline, wanted.mapping or "", options)
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()

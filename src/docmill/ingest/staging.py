@@ -30,8 +30,10 @@ class Staged:
 class Stage:
     """Takes chunks of any size and writes them in blocks, so that memory does not grow."""
 
-    def __init__(self, store: Store, filename: str, *, max_bytes: int) -> None:
-        self.id: UUID = uuid4()
+    def __init__(
+        self, store: Store, filename: str, *, max_bytes: int, document_id: UUID | None = None
+    ) -> None:
+        self.id: UUID = document_id or uuid4()
         self.filename: str = filename
         self.key: str = upload_key(self.id)
         self.head: bytes = b""

@@ -12,9 +12,11 @@ from docmill import __version__
 from docmill.core.faults import Faulted
 from docmill.db.pool import connection
 from docmill.web.api import (
+    buckets,
     catalog,
     events,
     exports,
+    files,
     health,
     jobs,
     lessons,
@@ -30,6 +32,7 @@ from docmill.web.confined import Confined, Views, nobody
 from docmill.web.contract import openapi_of
 from docmill.web.deps import Site
 from docmill.web.edge import Edge
+from docmill.web.links import Links
 from docmill.web.live import Live
 from docmill.web.metrics import Meters
 from docmill.web.paces import Paces
@@ -42,8 +45,8 @@ from docmill.wiring import Services
 __all__ = ["Rules", "create"]
 
 PARTS: Final = (
-    upload, jobs, results, originals, exports, reviews, lessons, pages, events, catalog, profile,
-    health, queue, job, review_page, docs,
+    upload, jobs, results, originals, files, buckets, exports, reviews, lessons, pages, events,
+    catalog, profile, health, queue, job, review_page, docs,
 )  # fmt: skip
 
 
@@ -58,6 +61,7 @@ def create(services: Services, rules: Rules, confined: Confined = nobody) -> Fas
         readiness=Readiness(services),
         confined=confined,
         views=Views(confined, services.store),
+        links=Links(services.store),
     )
     app = FastAPI(
         title="docmill",

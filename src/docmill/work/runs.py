@@ -103,7 +103,8 @@ class ChildRunner:
         key = result_key(job.id, job.claim, form)
         await self._store.put(key, packed)
         failpoints.hit("result.stored")
-        if await self._store.size(key) != len(packed):
+        stored = await self._store.head(key)
+        if stored is None or stored.bytes != len(packed):
             raise Faulted("IO_ERROR", "the stored result is not what was written")
         sha256 = hashlib.sha256(made.content).hexdigest()
         size = len(made.content)
@@ -126,7 +127,7 @@ class ChildRunner:
         async with self._pool.connection() as conn:
             # As it was read: what its owner made of it since is the owner's own.
             known = await results.of_job(conn, job.duplicate_of, form, original=True)
-        if known is None or await self._store.size(known.key) is None:
+        if known is None or await self._store.head(known.key) is None:
             return None
         packed = b"".join([chunk async for chunk in self._store.chunks(known.key)])
         content = await asyncio.to_thread(gzip.decompress, packed)

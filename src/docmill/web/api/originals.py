@@ -8,8 +8,8 @@ from docmill.db import jobs
 from docmill.db.pool import connection, reading
 from docmill.web import problems
 from docmill.web.api.jobs import LOOKUP
-from docmill.web.api.results import attachment, opened
 from docmill.web.deps import Asker, Here, own_job
+from docmill.web.streams import attachment, opened
 
 router = APIRouter(prefix="/api/jobs", tags=["results"])
 
@@ -26,7 +26,7 @@ async def download_original(job_id: str, here: Here, owner: Asker) -> Response:
         job = await own_job(conn, owner, job_id)
     if job.upload_key is None:
         raise Faulted("EXPIRED", jobId=str(job.id))
-    body = await opened(here, job.upload_key)
+    _, body = await opened(here.services.store, job.upload_key)
     async with connection(here.services.pool) as conn:
         await jobs.note_view(conn, job.id)
     headers = {

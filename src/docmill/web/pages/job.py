@@ -16,10 +16,11 @@ from docmill.core.jobs import ACTIVE, Job, Status
 from docmill.db import history, results
 from docmill.db.history import Event
 from docmill.db.pool import reading
-from docmill.web.api.results import opened, unpacked
+from docmill.web.api.results import unpacked
 from docmill.web.deps import Asker, Here, Site, own_job
 from docmill.web.pages import pretty, render, words
 from docmill.web.shapes import attempt_shape, event_shape, shape
+from docmill.web.streams import opened
 
 router = APIRouter(include_in_schema=False)
 
@@ -148,5 +149,6 @@ def _fits(count: int) -> bool:
 
 
 async def _read(here: Site, key: str) -> str:
-    pieces = [piece async for piece in unpacked(await opened(here, key))]
+    _, packed = await opened(here.services.store, key)
+    pieces = [piece async for piece in unpacked(packed)]
     return b"".join(pieces).decode("utf-8", "replace")
