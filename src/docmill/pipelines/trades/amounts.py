@@ -1,0 +1,129 @@
+"""What was settled: the amount paid or received, in which currency, after which fees and taxes."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from itertools import combinations
+from typing import Final
+
+from docmill.pipelines.trades.figures import Figure
+from docmill.pipelines.trades.search import CENT, ZERO, Deal
+
+PLAUSIBLE: Final = (Decimal("0.5"), Decimal("1.6"))
+MOST: Final = 9
+TURNS: Final = Decimal("0.002")
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """The settled amount and what lies between it and the notional."""
+
+    amount: Figure | None = None
+    fees: tuple[Figure, ...] = ()
+    taxes: tuple[Figure, ...] = ()
+    balanced: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Converted:
+    """The notional in the currency of the account: printed, or worked out from the rate."""
+
+    value: Decimal
+    figure: Figure | None
+
+
+def settled(figures: Sequence[Figure], deal: Deal) -> Settled:
+    """The settlement that fees and taxes explain best."""
+    candidates = [f for f in figures if _may_settle(f, deal)]
+    best, score = Settled(), -1.0
+    for figure in candidates:
+        parts, balanced = _explained(figures, deal, figure)
+        own = figure.role("settlement") + (3.0 if balanced else 0.0) + figure.row.index / 1000
+        if own > score:
+            best, score = _settled(figure, parts, balanced), own
+    return best
+
+
+def _settled(figure: Figure, parts: Sequence[Figure], balanced: bool) -> Settled:
+    taxes = tuple(f for f in parts if f.role("taxes") and not f.role("fees"))
+    return Settled(figure, tuple(f for f in parts if f not in taxes), taxes, balanced)
+
+
+def _may_settle(figure: Figure, deal: Deal) -> bool:
+    if figure.number.percent or figure.bare or not figure.role("settlement"):
+        return False
+    if deal.quantity is not None and figure.meets(deal.quantity):
+        return False
+    if deal.price is not None and figure.meets(deal.price):
+        return False
+    total = deal.notional_value
+    if not total or _foreign(figure, deal):
+        return bool(figure.number.value)
+    return total * PLAUSIBLE[0] <= figure.value <= total * PLAUSIBLE[1]
+
+
+def _foreign(figure: Figure, deal: Deal) -> bool:
+    own = deal.notional.currency if deal.notional else ""
+    return bool(figure.currency and own and figure.currency != own)
+
+
+def _explained(
+    figures: Sequence[Figure], deal: Deal, amount: Figure
+) -> tuple[tuple[Figure, ...], bool]:
+    """The fees and taxes that make up the difference, and whether they do."""
+    parts = [f for f in figures if _is_part(f, amount, deal)]
+    gap = abs(amount.value - deal.notional_value)
+    if not deal.notional_value or _foreign(amount, deal):
+        return tuple(parts[:MOST]), False
+    if gap <= CENT:
+        return (), True
+    for size in range(len(parts[:MOST]), 0, -1):
+        for some in combinations(parts[:MOST], size):
+            if abs(sum((f.value for f in some), ZERO) - gap) <= CENT:
+                return some, True
+    return tuple(parts[:MOST]), False
+
+
+def _is_part(figure: Figure, amount: Figure, deal: Deal) -> bool:
+    if not (figure.role("fees") or figure.role("taxes")) or not figure.number.value:
+        return False
+    others = [f for f in (deal.quantity, deal.price, deal.notional, amount) if f]
+    apart = not any(figure.meets(other) for other in others)
+    money = not figure.currency or not amount.currency or figure.currency == amount.currency
+    return apart and money and not figure.number.percent and figure.value < amount.value
+
+
+def currency_of(figures: Sequence[Figure], deal: Deal, amount: Figure | None) -> str:
+    """The currency of the account: of the settled amount, else of the notional, else of most."""
+    for figure in (amount, deal.notional, deal.price):
+        if figure is not None and figure.currency:
+            return figure.currency
+    counted = Counter(f.currency for f in figures if f.currency)
+    return counted.most_common(1)[0][0] if counted else ""
+
+
+def converted(figures: Sequence[Figure], deal: Deal, currency: str) -> Converted | None:
+    """The notional in another currency than it was traded in."""
+    rates = [abs(f.number.value) for f in figures if f.role("fx") and f.number.value]
+    product = deal.notional_value
+    for rate in rates:
+        for turned in (product / rate, product * rate):
+            for figure in figures:
+                near = abs(figure.value - turned) <= max(turned * TURNS, CENT)
+                if figure.currency == currency and near and figure is not deal.notional:
+                    return Converted(figure.value, figure)
+    return None
+
+
+def worked_out(
+    figures: Sequence[Figure], deal: Deal, amount: Figure | None
+) -> Converted | None:
+    """The notional by the rate, the way round that comes nearer to what was settled."""
+    rates = [abs(f.number.value) for f in figures if f.role("fx") and f.number.value]
+    if not rates or amount is None:
+        return None
+    ways = [way for rate in rates for way in (deal.notional_value / rate, deal.notional_value * rate)]
+    best = min(ways, key=lambda way: abs(way - amount.value))
+    near = abs(best - amount.value) <= amount.value * Decimal("0.35")
+    return Converted(best.quantize(Decimal("0.01")), None) if near else None

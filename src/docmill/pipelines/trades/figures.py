@@ -1,0 +1,179 @@
+"""The numbers of a document with what the words around them say they are."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Final
+
+from docmill.pipelines.trades.lexicon import LABELS, PER_UNIT, UNITS
+from docmill.pipelines.trades.rows import Row, fold
+from docmill.reading.numbers import Number, currency
+from docmill.reading.pages import Box
+
+NEAR_WORDS: Final = 7  # so many words before a number may name it
+HEADER_ABOVE: Final = 5
+BESIDE: Final = 1.0
+FAR: Final = 0.7
+UNIT: Final = 1.0
+UNDER: Final = 0.9
+LONG: Final = 7  # figures without a separator: an account, not an amount
+MONEY_ROLES: Final = frozenset({"notional", "settlement", "fees", "taxes"})
+_CODE: Final = re.compile(r"\b([A-Z]{3})\b")
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A number, where it stands, and how far the words speak for each role."""
+
+    number: Number
+    row: Row
+    roles: dict[str, float]
+    currency: str
+
+    @property
+    def value(self) -> Decimal:
+        return abs(self.number.value)
+
+    @property
+    def text(self) -> str:
+        return self.row.text[self.number.start : self.number.end]
+
+    @property
+    def box(self) -> Box | None:
+        return self.row.place(self.number.start, self.number.end)
+
+    @property
+    def bare(self) -> bool:
+        """Whether it is a long run of figures alone, or starts with a needless nought."""
+        digits = self.text.strip("+-−– ")
+        return digits.isdigit() and (len(digits) > LONG or (digits[0] == "0" and len(digits) > 1))
+
+    def role(self, name: str) -> float:
+        return self.roles.get(name, 0.0)
+
+    def meets(self, other: "Figure") -> bool:
+        """Whether the two share letters."""
+        return (
+            self.row.index == other.row.index
+            and self.number.start < other.number.end
+            and other.number.start < self.number.end
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """A word of a table's head: the role of its column and where it stands."""
+
+    role: str
+    box: Box
+    currency: str
+
+
+def figures_of(rows: Sequence[Row]) -> list[Figure]:
+    """All numbers of these rows, with their roles."""
+    found: list[Figure] = []
+    heads = {row.index: headings(row) for row in rows}
+    for at, row in enumerate(rows):
+        if not row.numbers:
+            continue
+        head = _head(rows, at, heads)
+        for number in row.numbers:
+            found.append(_figure(row, number, head))
+    return found
+
+
+def headings(row: Row) -> list[Heading]:
+    """The columns a row names, if it is the head of a table: two roles or more, no numbers."""
+    if row.numbers or not 2 <= len(row.words) <= 40:
+        return []
+    tokens = [(token, word) for word in row.words for token in fold(word.text).split()]
+    text = " ".join(token for token, _ in tokens)
+    found: list[tuple[int, int, str]] = []
+    for role, pattern in LABELS.items():
+        found += [(match.start(), -match.end(), role) for match in pattern.finditer(text)]
+    kept: list[Heading] = []
+    end = 0
+    for start, stop, role in sorted(found):
+        if start < end or (kept and kept[-1].role == role and -stop - end < 20 and role != "other"):
+            continue
+        end = -stop
+        word = tokens[text[:start].count(" ")][1]
+        kept.append(Heading(role, word.box, _money(word.text)))
+    return kept if len({heading.role for heading in kept} - {"other"}) > 1 else []
+
+
+def _head(rows: Sequence[Row], at: int, heads: dict[int, list[Heading]]) -> list[Heading]:
+    """The nearest head of a table above a row."""
+    for above in range(at - 1, max(at - 1 - HEADER_ABOVE, -1), -1):
+        if heads[rows[above].index]:
+            return heads[rows[above].index]
+    return []
+
+
+def _figure(row: Row, number: Number, head: Sequence[Heading]) -> Figure:
+    roles = dict(_left(row, number))
+    behind = fold(row.text[number.end : number.end + 24])
+    if not number.currency and UNITS.match(behind):
+        roles["quantity"] = roles.get("quantity", 0.0) + UNIT
+    if PER_UNIT.match(behind):
+        roles["price"] = roles.get("price", 0.0) + UNIT
+    column = _column(row, number, head)
+    if column and not roles.get("other"):
+        roles[column.role] = max(roles.get(column.role, 0.0), UNDER)
+    money = number.currency or _before(row, number) or (column.currency if column else "")
+    return Figure(number, row, roles, money)
+
+
+def _left(row: Row, number: Number) -> list[tuple[str, float]]:
+    """The roles that the words before a number name, the nearest word first."""
+    start = max(
+        [n.end for n in row.numbers if n.end <= number.start and not n.percent]
+        + [day.end for day in row.days if day.end <= number.start]
+        + [0]
+    )
+    words = fold(row.text[start : number.start]).split()[-NEAR_WORDS:]
+    label = re.sub(r"\b(?:vom|of|de) kurswert\b", "", " ".join(words))
+    found: list[tuple[int, int, str]] = []
+    for role, pattern in LABELS.items():
+        for match in pattern.finditer(label):
+            found.append((match.end(), match.end() - match.start(), role))
+    if not found:
+        return []
+    last, length, _ = max(found)
+    far = label[last:].count(" ") > 3
+    best = [item for item in found if item[0] == last and item[1] >= length - 1]
+    return [(role, FAR if far else BESIDE) for _, _, role in best]
+
+
+def _before(row: Row, number: Number) -> str:
+    """A currency code among the two words before a number."""
+    near = row.text[: number.start].split()[-2:]
+    codes = [code for word in near for code in _CODE.findall(word) if currency(code)]
+    return currency(codes[-1]) if codes else ""
+
+
+def _column(row: Row, number: Number, head: Sequence[Heading]) -> Heading | None:
+    """The column a number stands in: by its place, or by counting where places say nothing."""
+    columns = [item for item in head if item.role != "other"]
+    alone = [n for n in row.numbers if not n.percent and not _inside(n, row.numbers)]
+    if columns and len(columns) == len(alone) and number in alone:
+        return columns[alone.index(number)]
+    box = row.place(number.start, number.end)
+    if box is None or number.percent:
+        return None
+    over = [c for c in columns if c.box.x0 - 12 < box.x1 and box.x0 < c.box.x1 + 12]
+    return over[0] if len(over) == 1 else None
+
+
+def _inside(number: Number, others: Sequence[Number]) -> bool:
+    """Whether a number is only a part of a longer one."""
+    return any(
+        other is not number and other.start <= number.start and number.end <= other.end
+        for other in others
+    )
+
+
+def _money(text: str) -> str:
+    codes = [currency(part) for part in re.split(r"[^A-Za-z€$£]+", text) if part]
+    return next((code for code in codes if code), "")

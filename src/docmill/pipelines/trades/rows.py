@@ -1,0 +1,188 @@
+"""Pages as rows of text, across columns, with what stands in them: numbers, dates, securities."""
+
+import re
+import unicodedata
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import date
+from functools import lru_cache
+from typing import Final
+
+from docmill.reading import dates, numbers
+from docmill.reading.numbers import Mark, Number
+from docmill.reading.order import rows_of
+from docmill.reading.pages import Box, Page, Word, around
+
+SPACED: Final = 4  # so many single letters in a row are one word, spaced out
+_PARTS: Final = re.compile(r"[^\d\s]*\d[\d.,'’-]*%?|[^\d\s]+")
+_KEPT: Final = re.compile(r"[^a-z0-9]+")
+_TIME: Final = re.compile(r"\b\d{1,2}[:.]\d{2}[:.]\d{2}(?:[.:]\d+)?\b|\b\d{1,2}:\d{2}\b")
+_CODE: Final = re.compile(r"\b(?=[A-Z0-9]*[A-Z])(?=[A-Z0-9]*\d)[A-Z0-9]{6,}\b")
+_LINKED: Final = re.compile(r"\d+(?:[-/]\d+){1,}[-/]?\d*")
+_DAY_MONTH: Final = re.compile(r"^(?:[^\d\s]\S*\s)?(\d{1,2})\.\s?(\d{1,2})\.?(?=\s)")
+_MONTH_DAY: Final = re.compile(r"^([A-Z][a-z]{2,8})\.? (\d{1,2})(?=[\s,])")
+
+
+@dataclass(frozen=True, slots=True)
+class Day:
+    """A date in a row."""
+
+    day: date
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """Words on one level of one page; `plain` is the text as labels are compared."""
+
+    words: tuple[Word, ...]
+    page: int
+    index: int
+    text: str
+    plain: str
+    numbers: tuple[Number, ...] = ()
+    days: tuple[Day, ...] = ()
+
+    def place(self, start: int, end: int) -> Box | None:
+        """The box of a part of the text; of half a word, the half by its share of letters."""
+        at, boxes = 0, list[Box]()
+        for word in self.words:
+            first, last = max(start, at), min(end, at + len(word.text))
+            if first < last:
+                step = word.box.width / len(word.text)
+                left, right = word.box.x0 + step * (first - at), word.box.x0 + step * (last - at)
+                boxes.append(Box(left, word.box.y0, right, word.box.y1))
+            at += len(word.text) + 1
+        return around(boxes) if boxes else None
+
+    @property
+    def wordy(self) -> int:
+        """How many words of letters it has."""
+        return sum(word.text[:1].isalpha() and len(word.text) > 1 for word in self.words)
+
+
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """All rows of a document, and how it writes numbers and dates."""
+
+    rows: tuple[Row, ...]
+    mark: Mark
+    month_first: bool
+    page_count: int
+
+
+@lru_cache(maxsize=16384)
+def fold(text: str) -> str:
+    """Text as labels are compared: small letters and figures; letters with marks are left out,
+    so that a word reads the same where a font has lost them."""
+    lower = unicodedata.normalize("NFC", text).lower().replace("ß", "ss")
+    kept = "".join(char if char.isascii() else "" if char.isalpha() else " " for char in lower)
+    kept = re.sub(r"(?<=[a-z])[{}|~\[\]»\ufffd](?=[a-z])", "", kept.replace("\ufffd", ""))
+    return _KEPT.sub(" ", kept).strip()
+
+
+def sheet_of(pages: Iterable[Page]) -> Sheet:
+    """The rows of all pages, from top to bottom."""
+    raw = [(page.number, words) for page in pages for words in _rows(page)]
+    texts = [" ".join(word.text for word in words) for _, words in raw]
+    mark, first = numbers.mark_of(texts), bool(dates.month_first(texts))
+    year = _year(texts, month_first=first)
+    made: list[Row] = []
+    for index, ((page, words), text) in enumerate(zip(raw, texts, strict=True)):
+        days = _days(text, year, month_first=first)
+        found = _numbers(_masked(text, days), mark)
+        made.append(Row(tuple(words), page, index, text, fold(text), found, days))
+    return Sheet(tuple(made), mark, first, raw[-1][0] if raw else 0)
+
+
+def _rows(page: Page) -> list[list[Word]]:
+    upright = [word for word in page.words if not word.angle]
+    rows = [_joined(line.words) for line in rows_of(upright, (page.width, page.height))]
+    return [row for row in rows if row]
+
+
+def _joined(words: Sequence[Word]) -> list[Word]:
+    """Words, with those spaced out letter by letter put together."""
+    done: list[Word] = []
+    run: list[Word] = []
+    for word in [*words, None]:
+        if word is not None and (len(word.text) == 1 or (run and word.text[0] in ".,")):
+            run.append(word)
+            continue
+        done += _merged(run) if len(run) >= SPACED else run
+        run = []
+        done += [word] if word is not None else []
+    return done
+
+
+def _merged(run: Sequence[Word]) -> list[Word]:
+    """One word of several, cut between letters and figures."""
+    text = "".join(word.text for word in run)
+    owner = [word for word in run for _ in word.text]
+    parts = [match.span() for match in re.finditer(r"\d[\d.,'’]*|[^\d]+", text)]
+    return [
+        Word(text[start:end], around([word.box for word in owner[start:end]]))
+        for start, end in parts
+    ]
+
+
+def _year(texts: Sequence[str], *, month_first: bool) -> int | None:
+    """The year that rows without one mean: the latest that most dates of the paper name."""
+    years = [found.day.year for text in texts for found in dates.find(text, month_first=month_first)]
+    return max(years, key=years.count) if years else None
+
+
+def _days(text: str, year: int | None, *, month_first: bool) -> tuple[Day, ...]:
+    found = [
+        Day(item.day, item.start, item.end)
+        for item in dates.find(text, month_first=month_first)
+    ]
+    if year and not (found and found[0].start < 4):
+        found += [day for day in (_short(text, year),) if day]
+    return tuple(sorted(found, key=lambda item: item.start))
+
+
+def _short(text: str, year: int) -> Day | None:
+    """A date without a year at the head of a row: `10.03 Kauf`, `Mar 11 Sold`."""
+    match = _DAY_MONTH.match(text)
+    day, month = (match[1], match[2]) if match else ("", "")
+    if not match and (match := _MONTH_DAY.match(text)):
+        day, month = match[2], str(dates.MONTHS.get(match[1].lower(), ""))
+    if not match or not month:
+        return None
+    try:
+        return Day(date(year, int(month), int(day)), match.start(), match.end())
+    except ValueError:
+        return None
+
+
+def _masked(text: str, days: Sequence[Day]) -> str:
+    """The text with dates, times and codes blotted out, letter for letter."""
+    for day in days:
+        text = text[: day.start] + "D" * (day.end - day.start) + text[day.end :]
+    for pattern in (_TIME, _CODE, _LINKED):
+        text = pattern.sub(lambda match: "D" * len(match[0]), text)
+    return text
+
+
+def _numbers(text: str, mark: Mark) -> tuple[Number, ...]:
+    """Every number, and where spaces may part two as well as group one, the parts too."""
+    found: list[Number] = []
+    for number in numbers.find(text, mark):
+        found.append(number)
+        inside = text[number.start : number.end]
+        if re.search(r"\d[ \xa0]\d", inside):
+            found += _split(text, number, mark)
+    return tuple(found)
+
+
+def _split(text: str, number: Number, mark: Mark) -> list[Number]:
+    """The parts of a number that is written with spaces, each as a number by itself."""
+    parts: list[Number] = []
+    for match in re.finditer(r"[\d.,'’]+", text[number.start : number.end]):
+        values = numbers.readings(match[0], mark)
+        if values:
+            start = number.start + match.start()
+            parts.append(Number(values, start, number.start + match.end(), number.currency))
+    return parts
