@@ -11,14 +11,17 @@ from docmill.pipelines.trades.lexicon import (
     NOT_DIRECTION,
     SELL,
     SUBSCRIBED_RIGHTS,
+    TORN,
     VERBS,
 )
 from docmill.pipelines.trades.rows import Row
 
 Direction = Literal["buy", "sell"]
+_SOLD: Final = frozenset({"verkauf", "verkauft", "sold"})
 PROSE: Final = 13  # words of letters: more are a sentence, not a title or a table's row
 SHORT: Final = 6
 HEAD: Final = 4
+TITLE: Final = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +43,9 @@ def anchor_of(row: Row) -> Anchor | None:
     text = NOT_DIRECTION.sub(" ", row.plain)
     buy, sell = BUY.search(text), SELL.search(text)
     if not buy and not sell:
+        torn = TORN.search(row.plain.replace(" ", ""))
+        if torn:
+            return Anchor(row, "sell" if torn[1] in _SOLD else "buy", 0.9, 0)
         rights = SUBSCRIBED_RIGHTS.match(text)
         return Anchor(row, "buy", 0.8, 0) if rights and row.wordy <= PROSE else None
     if buy and sell:
@@ -72,6 +78,6 @@ def _weight(row: Row, text: str, start: int, word: str) -> float:
 
 def kind_of(row: Row) -> str:
     """What kind of paper a title makes of a document; the empty string where it says nothing."""
-    if row.wordy > 9:
+    if row.wordy > TITLE or row.numbers or row.text.endswith("."):
         return ""
     return next((kind for kind, pattern in KINDS if pattern.search(row.plain)), "")

@@ -75,7 +75,7 @@ def _by_row(
         if not rows[index].days or len(rows[index].numbers) < 3:
             continue
         deal = best(_within(figures, index, index))
-        if deal.fit in {"product", "exchange"} and deal.score >= LEAST:
+        if deal.fit in {"product", "exchange", "net"} and deal.score >= LEAST:
             found.append(Block(anchor, index, index, deal))
     if len(found) < 2:
         return []

@@ -12,7 +12,7 @@ from docmill.pipelines.trades.rows import Day, Row, fold
 IN_ANCHOR: Final = 9.0
 UNNAMED: Final = 2.0
 REFUSED: Final = -9.0
-ABOVE: Final = 3
+ABOVE: Final = 5
 DISTANCE: Final = 0.04
 SURE: Final = ((9.5, 0.96), (8.0, 0.9), (4.5, 0.8), (2.5, 0.65), (0.0, 0.5))
 _AT_END: Final = 28

@@ -42,6 +42,10 @@ def isin(rows: Sequence[Row], near: int) -> Value | None:
             code = "".join(match.groups())
             if identifiers.is_isin(code) and match[0] != code:
                 found.append((0.5, row, match.start(), match.end(), code))
+        for match in identifiers.TORN.finditer(row.text):
+            code = match[1].replace(" ", "")
+            if " " in match[1].strip() and identifiers.is_isin(code):
+                found.append((0.8, row, match.start(1), match.end(1), code))
     known = [item for item in found if item[0]]
     if not known:
         return None

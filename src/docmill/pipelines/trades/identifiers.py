@@ -17,6 +17,7 @@ ISIN: Final = re.compile(r"(?<![A-Za-z0-9])([A-Z]{2}[A-Z0-9]{9}\d)(?![A-Za-z0-9]
 GROUPED: Final = re.compile(
     r"(?<![A-Za-z0-9])([A-Z]{2}) ?([A-Z0-9]{3}) ?([A-Z0-9]{3}) ?([A-Z0-9]{3}) ?(\d)(?![A-Za-z0-9])"
 )
+TORN: Final = re.compile(r"I ?S ?I ?N[\s:]*((?:[A-Z0-9] ?){11}\d)")
 CUSIP: Final = re.compile(r"(?<![A-Za-z0-9])([0-9A-Z]{3}[0-9A-Z*@#]{5}\d)(?![A-Za-z0-9])")
 
 

@@ -27,6 +27,11 @@ MILD: Final = re.compile(
     r"\b(?:anlage|versement|einzahlung|erwerb|tilgung|ver(?:a|ae)?u(?:ss)?erung|maturity|sales?|drip"
     r"|investissement|compra|r(?:u|ue)?ckzahlung|kb|kp|slt|slj)\b"
 )
+# Titles whose letters a font has torn apart, with all spaces taken out.
+TORN: Final = re.compile(
+    r"(?:abrechnung|geschftsart|geschaeftsart)(kauf|verkauf)$|wirhaben.*(gekauft|verkauft)$"
+    r"|wehave.*?(bought|sold)the"
+)
 SUBSCRIBED_RIGHTS: Final = re.compile(r"^(?:abrechnung )?bezug(?:srechte)?\b(?! auf)")
 VERBS: Final = re.compile(
     r"\b(?:wir haben|haben wir|we have|you have|you bought|you sold|hebben wij|u heeft|har den|har du|nous avons"
@@ -39,7 +44,7 @@ NOT_DIRECTION: Final = re.compile(
     r"|kauf verkauf|wertpapierkauf verkauf|achat vente|buy(?:ing)? (?:and|or) sell(?:ing)?"
     r"|bought (?:and|or) sold|buy sell|purchases? (?:and|or) sales?|koop verkoop|aankoop verkoop"
     r"|in bezug auf|point of sale|ausgabe aufschlag|zur anlage|securities purchased"
-    r"|securities sold|assets (?:bought|sold)|kapital anlage|total (?:sales|purchases))\b"
+    r"|securities sold(?: and redeemed)?|assets (?:bought|sold)(?: redeemed)?|kapital anlage|total (?:sales|purchases))\b"
 )
 
 _OE: Final = "(?:o|oe)?"

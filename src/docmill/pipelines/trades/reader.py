@@ -12,7 +12,9 @@ from docmill.pipelines.trades.model import Reading, Trade, Value, plain, read_fr
 from docmill.pipelines.trades.rows import Row, Sheet
 from docmill.pipelines.trades.search import Deal, best
 
-WHOLE: Final = 4.4
+WHOLE: Final = 2.6
+SURE: Final = 7.0
+NEAR: Final = 6
 REASONS: Final = {
     "dividend": "It tells of a dividend or another income, not of a trade.",
     "cancellation": "It cancels a trade.",
@@ -44,12 +46,12 @@ def read(sheet: Sheet) -> Reading:
     figures = figures_of(rows)
     anchors = anchors_of(rows)
     kind = document_kind(rows, anchors)
-    if kind in {"cancellation", "order", "dividend"} or not anchors:
+    if kind in {"cancellation", "order"} or not anchors:
         return Reading(reason=REASONS[kind], kind=kind)
     blocks = blocks_of(rows, figures)
-    if kind == "statement":
-        blocks = [block for block in blocks if block.deal.fit]
-    if not blocks and kind != "statement":
+    if kind:
+        blocks = [block for block in blocks if _surely(block, kind)]
+    if not blocks and not kind:
         blocks = _whole(rows, figures, anchors)
     if not blocks:
         return Reading(reason=REASONS[kind], kind=kind)
@@ -67,6 +69,14 @@ def document_kind(rows: Sequence[Row], anchors: Sequence[Anchor]) -> str:
         if kind == "cancellation" or (kind and row.index < first and not found):
             found = kind
     return found
+
+
+def _surely(block: Block, kind: str) -> bool:
+    """Whether a paper of another kind tells of a trade all the same: close by, and it adds up."""
+    if not block.deal.fit or block.deal.quantity is None:
+        return False
+    near = block.deal.quantity.row.index - block.anchor.row.index <= NEAR
+    return near and (kind == "statement" or block.deal.score >= SURE)
 
 
 def _whole(

@@ -14,12 +14,15 @@ from docmill.reading.order import rows_of
 from docmill.reading.pages import Box, Page, Word, around
 
 SPACED: Final = 4  # so many single letters in a row are one word, spaced out
-_PARTS: Final = re.compile(r"[^\d\s]*\d[\d.,'’-]*%?|[^\d\s]+")
+_PARTS: Final = re.compile(r"\d[\d.,'’]*|[^\d]+?(?=\d|(?<=[a-zäöü])[A-ZÄÖÜ]|$)")
 _KEPT: Final = re.compile(r"[^a-z0-9]+")
 _TIME: Final = re.compile(r"\b\d{1,2}[:.]\d{2}[:.]\d{2}(?:[.:]\d+)?\b|\b\d{1,2}:\d{2}\b")
 _CODE: Final = re.compile(r"\b(?=[A-Z0-9]*[A-Z])(?=[A-Z0-9]*\d)[A-Z0-9]{6,}\b")
 _LINKED: Final = re.compile(r"\d+(?:[-/]\d+){1,}[-/]?\d*")
 _DAY_MONTH: Final = re.compile(r"^(?:[^\d\s]\S*\s)?(\d{1,2})\.\s?(\d{1,2})\.?(?=\s)")
+_YEAR: Final = re.compile(r"\b20\d\d\b")
+_FOLLOWED: Final = re.compile(r"\s*[-+]?\d")
+_OWN_MONEY: Final = re.compile(r"\s*(?:[A-Z]{3}|[€$£])$")
 _MONTH_DAY: Final = re.compile(r"^([A-Z][a-z]{2,8})\.? (\d{1,2})(?=[\s,])")
 
 
@@ -120,7 +123,7 @@ def _merged(run: Sequence[Word]) -> list[Word]:
     """One word of several, cut between letters and figures."""
     text = "".join(word.text for word in run)
     owner = [word for word in run for _ in word.text]
-    parts = [match.span() for match in re.finditer(r"\d[\d.,'’]*|[^\d]+", text)]
+    parts = [match.span() for match in _PARTS.finditer(text)]
     return [
         Word(text[start:end], around([word.box for word in owner[start:end]]))
         for start, end in parts
@@ -130,6 +133,8 @@ def _merged(run: Sequence[Word]) -> list[Word]:
 def _year(texts: Sequence[str], *, month_first: bool) -> int | None:
     """The year that rows without one mean: the latest that most dates of the paper name."""
     years = [found.day.year for text in texts for found in dates.find(text, month_first=month_first)]
+    if not years:
+        years = [int(match[0]) for text in texts for match in _YEAR.finditer(text)]
     return max(years, key=years.count) if years else None
 
 
@@ -174,7 +179,16 @@ def _numbers(text: str, mark: Mark) -> tuple[Number, ...]:
         inside = text[number.start : number.end]
         if re.search(r"\d[ \xa0]\d", inside):
             found += _split(text, number, mark)
+        if number.currency and _FOLLOWED.match(text, number.end):
+            found += _unpaid(text, number)
     return tuple(found)
+
+
+def _unpaid(text: str, number: Number) -> list[Number]:
+    """The number without the currency behind it, which may belong to the next number."""
+    bare = _OWN_MONEY.sub("", text[number.start : number.end])
+    end = number.start + len(bare)
+    return [Number(number.readings, number.start, end)] if end < number.end else []
 
 
 def _split(text: str, number: Number, mark: Mark) -> list[Number]:

@@ -14,6 +14,8 @@ TURNED: Final = 3.0  # through an exchange rate or per cent
 TRIVIAL: Final = 1.2  # one times a price is no proof
 MOST: Final = 16  # candidates of each role that are looked at
 LOOSE: Final = Decimal("0.008")
+NET: Final = Decimal("0.006")  # a total after fees that the row does not name
+NEARLY: Final = 1.6
 WRONG: Final = -1.2
 APART: Final = 0.06  # a row
 ONE_ROW: Final = 0.8
@@ -139,6 +141,8 @@ def _fit(
         price.number.percent or not price.currency or price.currency == "GBP"
     ):
         return "per cent", TURNED if price.number.percent else TURNED - 0.6
+    if abs(product - sum_) <= sum_ * NET and total.role("fees") == 0 and 1 not in (count, each):
+        return ("net", NEARLY) if total.row.index == price.row.index else ("", 0.0)
     for rate in rates:
         turned = abs(rate.number.value)
         near = min(abs(product * turned - sum_), abs(product / turned - sum_))
