@@ -42,7 +42,27 @@ def settled(figures: Sequence[Figure], deal: Deal) -> Settled:
         own = figure.role("settlement") + (3.0 if balanced else 0.0) + figure.row.index / 1000
         if own > score:
             best, score = _settled(figure, parts, balanced), own
-    return best
+    return _exchanged(figures, candidates, best)
+
+
+def _exchanged(
+    figures: Sequence[Figure], candidates: Sequence[Figure], found: Settled
+) -> Settled:
+    """The same amount in the currency of the account, where it is given after a rate."""
+    amount = found.amount
+    rates = rates_of(figures)
+    for figure in candidates if amount else ():
+        later = amount is not None and figure.row.index > amount.row.index
+        if not later or amount is None or figure.currency in {"", amount.currency}:
+            continue
+        ways = [way for rate in rates for way in (amount.value / rate, amount.value * rate)]
+        if any(abs(way - figure.value) <= figure.value * TURNS for way in ways):
+            return Settled(figure, found.fees, found.taxes, found.balanced)
+    return found
+
+
+def rates_of(figures: Sequence[Figure]) -> list[Decimal]:
+    return [f.value for f in figures if f.role("fx") and f.number.value]
 
 
 def _settled(figure: Figure, parts: Sequence[Figure], balanced: bool) -> Settled:
@@ -105,7 +125,7 @@ def currency_of(figures: Sequence[Figure], deal: Deal, amount: Figure | None) ->
 
 def converted(figures: Sequence[Figure], deal: Deal, currency: str) -> Converted | None:
     """The notional in another currency than it was traded in."""
-    rates = [abs(f.number.value) for f in figures if f.role("fx") and f.number.value]
+    rates = rates_of(figures)
     product = deal.notional_value
     for rate in rates:
         for turned in (product / rate, product * rate):
@@ -120,7 +140,7 @@ def worked_out(
     figures: Sequence[Figure], deal: Deal, amount: Figure | None
 ) -> Converted | None:
     """The notional by the rate, the way round that comes nearer to what was settled."""
-    rates = [abs(f.number.value) for f in figures if f.role("fx") and f.number.value]
+    rates = rates_of(figures)
     if not rates or amount is None:
         return None
     ways = [way for rate in rates for way in (deal.notional_value / rate, deal.notional_value * rate)]

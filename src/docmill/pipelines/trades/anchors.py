@@ -45,7 +45,8 @@ def anchor_of(row: Row) -> Anchor | None:
     if not buy and not sell:
         torn = TORN.search(row.plain.replace(" ", ""))
         if torn:
-            return Anchor(row, "sell" if torn[1] in _SOLD else "buy", 0.9, 0)
+            said = next(word for word in torn.groups() if word)
+            return Anchor(row, "sell" if said in _SOLD else "buy", 0.9, 0)
         rights = SUBSCRIBED_RIGHTS.match(text)
         return Anchor(row, "buy", 0.8, 0) if rights and row.wordy <= PROSE else None
     if buy and sell:

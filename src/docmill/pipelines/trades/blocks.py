@@ -11,6 +11,7 @@ from docmill.pipelines.trades.search import Deal, best
 
 LEAST = 4.4
 SURE = 6.0
+IN_ROW = 3.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +39,7 @@ def blocks_of(rows: Sequence[Row], figures: Sequence[Figure]) -> list[Block]:
             found += split
             continue
         deal = best(_within(figures, anchor.row.index, last))
-        if _whole(deal):
+        if _whole(deal, anchor):
             found.append(Block(anchor, anchor.row.index, last, deal))
     return _once(found)
 
@@ -56,8 +57,13 @@ def _stop(rows: Sequence[Row], first: int, last: int) -> int:
     return last
 
 
-def _whole(deal: Deal) -> bool:
-    if not deal.complete:
+def _whole(deal: Deal, anchor: Anchor) -> bool:
+    if not deal.complete or deal.quantity is None:
+        return False
+    figures = [f for f in (deal.quantity, deal.price, deal.notional) if f]
+    if all(f.row.index == anchor.row.index for f in figures) and deal.fit:
+        return deal.score >= IN_ROW
+    if not any(f.roles for f in figures):
         return False
     if deal.fit:
         return deal.score >= LEAST

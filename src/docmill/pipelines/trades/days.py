@@ -13,6 +13,8 @@ IN_ANCHOR: Final = 9.0
 UNNAMED: Final = 2.0
 REFUSED: Final = -9.0
 ABOVE: Final = 5
+PROSE: Final = 12
+WEAK: Final = 3.0
 DISTANCE: Final = 0.04
 SURE: Final = ((9.5, 0.96), (8.0, 0.9), (4.5, 0.8), (2.5, 0.65), (0.0, 0.5))
 _AT_END: Final = 28
@@ -72,7 +74,7 @@ def _score(label: str, row: Row, day: Day, anchor: Row | None, settles: bool) ->
     if settles and weight < 10:
         return REFUSED / 3
     if weight:
-        return weight
+        return weight if row.wordy <= PROSE or weight > WEAK else UNNAMED - 1
     if anchor is not None and row.index == anchor.index:
         return IN_ANCHOR + (0.5 if day.start < 3 else 0.0)
     return UNNAMED + (1.0 if _ON.search(label) else 0.0)

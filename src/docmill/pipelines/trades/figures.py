@@ -13,12 +13,15 @@ from docmill.reading.pages import Box
 
 NEAR_WORDS: Final = 7  # so many words before a number may name it
 HEADER_ABOVE: Final = 5
+HEADER_FAR: Final = 90  # rows: so far down a table may go on under its head
+SPREAD: Final = 1.3  # of the height: gaps so wide set columns apart
 BESIDE: Final = 1.0
 FAR: Final = 0.7
 UNIT: Final = 1.0
 UNDER: Final = 0.9
 LONG: Final = 7  # figures without a separator: an account, not an amount
 MONEY_ROLES: Final = frozenset({"notional", "settlement", "fees", "taxes"})
+_ASIDE: Final = re.compile(r"\b(?:(?:vom|of|de) kurswert|(?:vor|nach) steuern|(?:before|after) tax)\b")
 _CODE: Final = re.compile(r"\b([A-Z]{3})\b")
 
 
@@ -104,11 +107,22 @@ def headings(row: Row) -> list[Heading]:
 
 
 def _head(rows: Sequence[Row], at: int, heads: dict[int, list[Heading]]) -> list[Heading]:
-    """The nearest head of a table above a row."""
-    for above in range(at - 1, max(at - 1 - HEADER_ABOVE, -1), -1):
-        if heads[rows[above].index]:
-            return heads[rows[above].index]
+    """The nearest head of a table above a row; from afar only one that names as many numbers."""
+    alone = _alone(rows[at])
+    for above in range(at - 1, max(at - 1 - HEADER_FAR, -1), -1):
+        head = heads[rows[above].index]
+        if head and (at - above <= HEADER_ABOVE or _counted(head) == len(alone)):
+            return head
     return []
+
+
+def _counted(head: Sequence[Heading]) -> int:
+    return sum(item.role != "other" for item in head)
+
+
+def _alone(row: Row) -> list[Number]:
+    """The numbers of a row that are amounts, none of them a part of another."""
+    return [n for n in row.numbers if not n.percent and not _inside(n, row.numbers)]
 
 
 def _figure(row: Row, number: Number, head: Sequence[Heading]) -> Figure:
@@ -133,7 +147,7 @@ def _left(row: Row, number: Number) -> list[tuple[str, float]]:
         + [0]
     )
     words = fold(row.text[start : number.start]).split()[-NEAR_WORDS:]
-    label = re.sub(r"\b(?:vom|of|de) kurswert\b", "", " ".join(words))
+    label = _ASIDE.sub("", " ".join(words))
     found: list[tuple[int, int, str]] = []
     for role, pattern in LABELS.items():
         for match in pattern.finditer(label):
@@ -156,14 +170,21 @@ def _before(row: Row, number: Number) -> str:
 def _column(row: Row, number: Number, head: Sequence[Heading]) -> Heading | None:
     """The column a number stands in: by its place, or by counting where places say nothing."""
     columns = [item for item in head if item.role != "other"]
-    alone = [n for n in row.numbers if not n.percent and not _inside(n, row.numbers)]
+    alone = _alone(row)
     if columns and len(columns) == len(alone) and number in alone:
         return columns[alone.index(number)]
     box = row.place(number.start, number.end)
-    if box is None or number.percent:
+    if box is None or number.percent or not _spread(columns):
         return None
     over = [c for c in columns if c.box.x0 - 12 < box.x1 and box.x0 < c.box.x1 + 12]
     return over[0] if len(over) == 1 else None
+
+
+def _spread(columns: Sequence[Heading]) -> bool:
+    """Whether the head is set in columns, so that places mean something."""
+    pairs = list(zip(columns, columns[1:], strict=False))
+    wide = [b.box.x0 - a.box.x1 > SPREAD * a.box.height for a, b in pairs]
+    return bool(wide) and 2 * sum(wide) > len(wide)
 
 
 def _inside(number: Number, others: Sequence[Number]) -> bool:

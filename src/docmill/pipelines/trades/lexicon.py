@@ -13,18 +13,18 @@ BUY: Final = re.compile(
     r"|subscription|subscribed|subscribe|reinvest(?:ment|ed)?|drip|achat\w{0,2}|achet\w{0,2}|souscription"
     r"|compra\w?|comprado|suscripcin|suscripcion|koop|aankoop|gekocht|acquisto|acquistato"
     r"|sottoscrizione|k(?:o|oe)?bt?|kobsnota|kjop|kjopt|k(?:o|oe)?p|kopt|kupno|verkaufsbezug"
-    r"|sparplanausf(?:u|ue)?hrung|investissement|versement|einzahlung)\b"
+    r"|sparplanausf(?:u|ue)?hrung|investissement|versement|einzahlung|ansparplan)\b"
 )
 SELL: Final = re.compile(
     rf"\b(?:{_KAUF.format('verkauf')}|verkauft\w*|verk(?:a|ae)?ufe|r(?:u|ue)?cknahme|r(?:u|ue)?ckgabe"
     r"|r(?:u|ue)?ckerstattung|r(?:u|ue)?ckkauf|r(?:u|ue)?ckzahlung|einl(?:o|oe)?sung|gesamtf(?:a|ae)?lligkeit"
     r"|tilgung|ver(?:a|ae)?u(?:ss)?erung|sell|sold|sale|sales|redemption|redeemed?|vente|ventes|vendu\w{0,2}"
     r"|cession|rachat|ventas?|vendido|reembolso|verkoop|verkocht|vendita|venduto|rimborso|salg"
-    r"|solgt|s(?:a|ae)?lj|slgt|salgsnota|slt|sprzeda|maturity|endf(?:a|ae)?lligkeit)\b"
+    r"|solgt|s(?:a|ae)?lj|slgt|salgsnota|slt|sprzeda|maturity|endf(?:a|ae)?lligkeit|erstattung)\b"
 )
 # Words that only say a direction where they stand alone or at the head of a row.
 MILD: Final = re.compile(
-    r"\b(?:anlage|versement|einzahlung|erwerb|tilgung|ver(?:a|ae)?u(?:ss)?erung|maturity|sales?|drip"
+    r"\b(?:anlage|ansparplan|erstattung|versement|einzahlung|erwerb|tilgung|ver(?:a|ae)?u(?:ss)?erung|maturity|sales?|drip"
     r"|investissement|compra|r(?:u|ue)?ckzahlung|kb|kp|slt|slj)\b"
 )
 # Titles whose letters a font has torn apart, with all spaces taken out.

@@ -15,6 +15,8 @@ from docmill.pipelines.trades.search import Deal, best
 WHOLE: Final = 2.6
 SURE: Final = 7.0
 NEAR: Final = 6
+TITLED: Final = 0.7
+SAID: Final = 0.9
 REASONS: Final = {
     "dividend": "It tells of a dividend or another income, not of a trade.",
     "cancellation": "It cancels a trade.",
@@ -56,13 +58,15 @@ def read(sheet: Sheet) -> Reading:
     if not blocks:
         return Reading(reason=REASONS[kind], kind=kind)
     told = any("cusip" in row.plain for row in rows)
-    trades = [_trade(_scope(rows, figures, blocks, at), told) for at in range(len(blocks))]
+    lone = len(blocks) == 1 and not kind
+    scopes = [_scope(rows, figures, blocks, at, lone) for at in range(len(blocks))]
+    trades = [_trade(scope, told) for scope in scopes]
     return Reading(tuple(_distinct(trades)), kind="trade")
 
 
 def document_kind(rows: Sequence[Row], anchors: Sequence[Anchor]) -> str:
     """What a document is, by the first title that says so; a trade's own title comes before."""
-    first = next((a.row.index for a in anchors if a.weight >= 0.9), len(rows))
+    first = next((a.row.index for a in anchors if a.weight >= TITLED), len(rows))
     found = ""
     for row in rows:
         kind = kind_of(row)
@@ -85,17 +89,17 @@ def _whole(
     """The document as one block, for a trade whose numbers stand before its title."""
     anchor = max(anchors, key=lambda one: (one.weight, -one.row.index))
     deal = best(figures)
-    if anchor.weight < 0.6 or not deal.complete or deal.score < WHOLE:
+    if anchor.weight < SAID or not deal.complete or deal.score < WHOLE:
         return []
     return [Block(anchor, 0, len(rows) - 1, deal)]
 
 
 def _scope(
-    rows: Sequence[Row], figures: Sequence[Figure], blocks: Sequence[Block], at: int
+    rows: Sequence[Row], figures: Sequence[Figure], blocks: Sequence[Block], at: int, lone: bool
 ) -> Scope:
     """A lone trade has the whole document; one of many its block, and the rows above the first."""
     block = blocks[at]
-    if len(blocks) == 1:
+    if lone:
         return Scope(rows, (), figures, block.anchor, block.deal)
     start = blocks[at - 1].last + 1 if at else 0
     own = rows[block.first : block.last + 1]
@@ -149,10 +153,10 @@ def _dates(scope: Scope) -> dict[str, Value | None]:
     own = days.days_of(scope.own, scope.anchor.row)
     settles = days.settlement_date(own, scope.near)
     traded = days.trade_date(own, scope.near)
-    if traded is None or traded.confidence < 0.6:
+    if traded is None:
         shared = days.days_of(sorted(scope.shared, key=lambda row: row.index), scope.anchor.row)
         other = days.trade_date(shared, scope.near)
-        traded = other if other and (not traded or other.confidence > traded.confidence) else traded
+        traded = other
     return {"trade_date": traded or settles, "settlement_date": settles}
 
 

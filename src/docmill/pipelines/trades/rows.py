@@ -23,6 +23,8 @@ _DAY_MONTH: Final = re.compile(r"^(?:[^\d\s]\S*\s)?(\d{1,2})\.\s?(\d{1,2})\.?(?=
 _YEAR: Final = re.compile(r"\b20\d\d\b")
 _FOLLOWED: Final = re.compile(r"\s*[-+]?\d")
 _OWN_MONEY: Final = re.compile(r"\s*(?:[A-Z]{3}|[€$£])$")
+_AMERICAN: Final = re.compile(r"\b(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]* \d{1,2}, \d{4}\b")
+_BEFORE_SUM: Final = re.compile(r"(?<=\s)(\d{2})\.(\d{2})\.?(?=\s+[-+]?[\d.]*\d,\d\d[-+]?(?:\s[A-Z]{1,3})?$)")
 _MONTH_DAY: Final = re.compile(r"^([A-Z][a-z]{2,8})\.? (\d{1,2})(?=[\s,])")
 
 
@@ -89,7 +91,7 @@ def sheet_of(pages: Iterable[Page]) -> Sheet:
     """The rows of all pages, from top to bottom."""
     raw = [(page.number, words) for page in pages for words in _rows(page)]
     texts = [" ".join(word.text for word in words) for _, words in raw]
-    mark, first = numbers.mark_of(texts), bool(dates.month_first(texts))
+    mark, first = numbers.mark_of(texts), _month_first(texts)
     year = _year(texts, month_first=first)
     made: list[Row] = []
     for index, ((page, words), text) in enumerate(zip(raw, texts, strict=True)):
@@ -97,6 +99,12 @@ def sheet_of(pages: Iterable[Page]) -> Sheet:
         found = _numbers(_masked(text, days), mark)
         made.append(Row(tuple(words), page, index, text, fold(text), found, days))
     return Sheet(tuple(made), mark, first, raw[-1][0] if raw else 0)
+
+
+def _month_first(texts: Sequence[str]) -> bool:
+    """Whether 04-10-2025 is in April: where dates do not tell, `April 30, 2025` does."""
+    told = dates.month_first(texts)
+    return any(_AMERICAN.search(text) for text in texts) if told is None else told
 
 
 def _rows(page: Page) -> list[list[Word]]:
@@ -145,6 +153,8 @@ def _days(text: str, year: int | None, *, month_first: bool) -> tuple[Day, ...]:
     ]
     if year and not (found and found[0].start < 4):
         found += [day for day in (_short(text, year),) if day]
+    if year and (match := _BEFORE_SUM.search(text)) and not any(d.end > match.start() for d in found):
+        found += [day for day in (_made(match, year, match[2], match[1]),) if day]
     return tuple(sorted(found, key=lambda item: item.start))
 
 
@@ -156,6 +166,10 @@ def _short(text: str, year: int) -> Day | None:
         day, month = match[2], str(dates.MONTHS.get(match[1].lower(), ""))
     if not match or not month:
         return None
+    return _made(match, year, month, day)
+
+
+def _made(match: re.Match[str], year: int, month: str, day: str) -> Day | None:
     try:
         return Day(date(year, int(month), int(day)), match.start(), match.end())
     except ValueError:

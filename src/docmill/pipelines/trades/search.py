@@ -8,14 +8,15 @@ from typing import Final
 from docmill.pipelines.trades.figures import Figure
 
 ZERO: Final = Decimal(0)
+HUNDREDTH: Final = Decimal("0.01")
 CENT: Final = Decimal("0.011")
 EXACT: Final = 4.0
 TURNED: Final = 3.0  # through an exchange rate or per cent
 TRIVIAL: Final = 1.2  # one times a price is no proof
 MOST: Final = 16  # candidates of each role that are looked at
-LOOSE: Final = Decimal("0.008")
+ROUGH: Final = Decimal("0.06")
 NET: Final = Decimal("0.006")  # a total after fees that the row does not name
-NEARLY: Final = 1.6
+NEARLY: Final = 2.4
 WRONG: Final = -1.2
 APART: Final = 0.06  # a row
 ONE_ROW: Final = 0.8
@@ -134,9 +135,9 @@ def _fit(
     product = count * each
     slack = _slack(count, each, sum_)
     if abs(product - sum_) <= slack:
-        loose = float(slack / sum_) * 200
-        bonus = TRIVIAL if 1 in (count, each) else EXACT - min(loose, 1.5)
-        return "product", bonus
+        loose = min(float(slack / sum_) * 200, 2.5)
+        bonus = TRIVIAL if 1 in (count, each) else EXACT - loose
+        return "product", bonus + _shape(count, each)
     if abs(product / 100 - sum_) <= max(slack / 100, CENT) and (
         price.number.percent or not price.currency or price.currency == "GBP"
     ):
@@ -151,10 +152,16 @@ def _fit(
     return "", 0.0
 
 
+def _shape(count: Decimal, each: Decimal) -> float:
+    """Which of two factors looks like a count: whole, or with more places than money has."""
+    whole = count == int(count) and each != int(each)
+    return 0.3 if whole or (_step(count) < HUNDREDTH and _step(each) == HUNDREDTH) else 0.0
+
+
 def _slack(count: Decimal, each: Decimal, sum_: Decimal) -> Decimal:
     """How far a product of rounded numbers may be off."""
     off = count * _step(each) / 2 + each * _step(count) / 2 + CENT
-    return min(off, max(sum_ * LOOSE, CENT))
+    return min(off, max(sum_ * ROUGH, CENT))
 
 
 def _step(value: Decimal) -> Decimal:
