@@ -33,9 +33,10 @@ class Converted:
     figure: Figure | None
 
 
-def settled(figures: Sequence[Figure], deal: Deal) -> Settled:
-    """The settlement that fees and taxes explain best."""
+def settled(figures: Sequence[Figure], deal: Deal, opening: int) -> Settled:
+    """The settlement that fees and taxes explain best; `opening` is the row that opens the trade."""
     candidates = [f for f in figures if _may_settle(f, deal)]
+    candidates = candidates or _booked(figures, deal, opening)
     best, score = Settled(), -1.0
     for figure in candidates:
         parts, balanced = _explained(figures, deal, figure)
@@ -59,6 +60,14 @@ def _exchanged(
         if any(abs(way - figure.value) <= figure.value * TURNS for way in ways):
             return Settled(figure, found.fees, found.taxes, found.balanced)
     return found
+
+
+def _booked(figures: Sequence[Figure], deal: Deal, opening: int) -> list[Figure]:
+    """The amount at the end of a statement's row that opens with the trade."""
+    row = [f for f in figures if f.row.index == opening]
+    own = [deal.quantity, deal.price, deal.notional]
+    free = [f for f in row[-1:] if not f.roles and not any(o and f.meets(o) for o in own)]
+    return [f for f in free if not f.number.percent and not f.bare]
 
 
 def rates_of(figures: Sequence[Figure]) -> list[Decimal]:
@@ -116,11 +125,25 @@ def _is_part(figure: Figure, amount: Figure, deal: Deal) -> bool:
 
 def currency_of(figures: Sequence[Figure], deal: Deal, amount: Figure | None) -> str:
     """The currency of the account: of the settled amount, else of the notional, else of most."""
+    if amount is not None and not amount.currency and deal.notional is not None:
+        other = _other_currency(figures, deal, amount)
+        if other:
+            return other
     for figure in (amount, deal.notional, deal.price):
         if figure is not None and figure.currency:
             return figure.currency
     counted = Counter(f.currency for f in figures if f.currency)
     return counted.most_common(1)[0][0] if counted else ""
+
+
+def _other_currency(figures: Sequence[Figure], deal: Deal, amount: Figure) -> str:
+    """The currency of an amount that shows none, where a rate brings the notional nearer to it."""
+    own = deal.notional.currency if deal.notional else ""
+    others = Counter(f.currency for f in figures if f.currency and f.currency != own)
+    gaps = [abs(amount.value - deal.notional_value / rate) for rate in rates_of(figures)]
+    if not (own and others and gaps) or min(gaps) > abs(amount.value - deal.notional_value):
+        return ""
+    return others.most_common(1)[0][0]
 
 
 def converted(figures: Sequence[Figure], deal: Deal, currency: str) -> Converted | None:

@@ -12,6 +12,8 @@ from docmill.pipelines.trades.search import Deal, best
 LEAST = 4.4
 SURE = 6.0
 IN_ROW = 3.0
+REACH = 8
+CLOSE = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +33,7 @@ def blocks_of(rows: Sequence[Row], figures: Sequence[Figure]) -> list[Block]:
     """Every block that holds a whole trade."""
     anchors = [a for a in anchors_of(rows) if a.weight >= 0.3]
     found: list[Block] = []
+    pending: Anchor | None = None
     for at, anchor in enumerate(anchors):
         last = anchors[at + 1].row.index - 1 if at + 1 < len(anchors) else len(rows) - 1
         last = _stop(rows, anchor.row.index, last)
@@ -40,8 +43,17 @@ def blocks_of(rows: Sequence[Row], figures: Sequence[Figure]) -> list[Block]:
             continue
         deal = best(_within(figures, anchor.row.index, last))
         if _whole(deal, anchor):
-            found.append(Block(anchor, anchor.row.index, last, deal))
+            opened = pending if pending and _continues(pending, anchor) else anchor
+            found.append(Block(opened, opened.row.index, last, deal))
+            pending = None
+        elif not (pending and _continues(pending, anchor)):
+            pending = anchor
     return _once(found)
+
+
+def _continues(one: Anchor, other: Anchor) -> bool:
+    """Whether two rows open the same trade: its title, and its first line."""
+    return one.direction == other.direction and other.row.index - one.row.index <= REACH
 
 
 def _within(figures: Sequence[Figure], first: int, last: int) -> list[Figure]:
@@ -64,7 +76,8 @@ def _whole(deal: Deal, anchor: Anchor) -> bool:
     if all(f.row.index == anchor.row.index for f in figures) and deal.fit:
         return deal.score >= IN_ROW
     if not any(f.roles for f in figures):
-        return False
+        near = max(f.row.index for f in figures) - anchor.row.index <= CLOSE
+        return near and deal.fit == "product" and deal.score >= LEAST
     if deal.fit:
         return deal.score >= LEAST
     return deal.score >= SURE or (

@@ -108,10 +108,10 @@ def headings(row: Row) -> list[Heading]:
 
 def _head(rows: Sequence[Row], at: int, heads: dict[int, list[Heading]]) -> list[Heading]:
     """The nearest head of a table above a row; from afar only one that names as many numbers."""
-    alone = _alone(rows[at])
+    counts = {len(_alone(rows[at])), len(_finest(rows[at]))}
     for above in range(at - 1, max(at - 1 - HEADER_FAR, -1), -1):
         head = heads[rows[above].index]
-        if head and (at - above <= HEADER_ABOVE or _counted(head) == len(alone)):
+        if head and (at - above <= HEADER_ABOVE or _counted(head) in counts):
             return head
     return []
 
@@ -153,7 +153,7 @@ def _left(row: Row, number: Number) -> list[tuple[str, float]]:
         for match in pattern.finditer(label):
             found.append((match.end(), match.end() - match.start(), role))
     if not found:
-        return []
+        return [("fx", BESIDE)] if not label and LABELS["fx"].match(row.plain) else []
     last, length, _ = max(found)
     far = label[last:].count(" ") > 3
     best = [item for item in found if item[0] == last and item[1] >= length - 1]
@@ -170,14 +170,20 @@ def _before(row: Row, number: Number) -> str:
 def _column(row: Row, number: Number, head: Sequence[Heading]) -> Heading | None:
     """The column a number stands in: by its place, or by counting where places say nothing."""
     columns = [item for item in head if item.role != "other"]
-    alone = _alone(row)
-    if columns and len(columns) == len(alone) and number in alone:
-        return columns[alone.index(number)]
+    for alone in (_alone(row), _finest(row)):
+        if columns and len(columns) == len(alone) and number in alone:
+            return columns[alone.index(number)]
     box = row.place(number.start, number.end)
     if box is None or number.percent or not _spread(columns):
         return None
     over = [c for c in columns if c.box.x0 - 12 < box.x1 and box.x0 < c.box.x1 + 12]
     return over[0] if len(over) == 1 else None
+
+
+def _finest(row: Row) -> list[Number]:
+    """The numbers of a row read as short as they can be."""
+    plain = [n for n in row.numbers if not n.percent]
+    return [n for n in plain if not any(_inside(other, [n]) for other in plain if other is not n)]
 
 
 def _spread(columns: Sequence[Heading]) -> bool:

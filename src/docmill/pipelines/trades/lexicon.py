@@ -116,7 +116,7 @@ TRADE_DAY: Final = (
     (6, re.compile(r"\b(?:buchungsdatum|buchungstag|booking date|abrechnungs(?:tag|datum)|date du versement|fecha)\b")),
     (5, re.compile(r"\b(?:preisdatum|kursdatum|kurstag|price date|nav date|valuation (?:date|point)|bewertungs(?:tag|datum)|date de valorisation)\b")),
     (3, re.compile(r"^(?:datum|date|le|data|dato)\b|\b(?:datum|date|dated|vom|erstellt am)$")),
-    (1, re.compile(r"\b(?:auftrags?(?:datum|eingang|erteilung)?(?: vom)?|order (?:date|received)|orderdatum|erteilt am|devisenkurs\w*|kassatag)\b")),
+    (1, re.compile(r"\b(?:auftrags?(?:datum|eingang|erteilung)|auftrag(?: vom)?|order (?:date|received)|orderdatum|erteilt am|devisenkurs\w*|kassatag)\b")),
 )
 SETTLEMENT_DAY: Final = re.compile(
     rf"\b(?:valuta(?:tag|datum|date)?|wertstellung|wert(?:tag)?|settlement(?: date| day)?|settle(?:s|d)?(?: date)?|value(?: date)?|kassatag|erf{_UE}llungstag|date de (?:valeur|re?glement)|valeur|valutadatum|valuta data|data valuta|valuta al|fecha valor|afviklingsdato|valo?r|valrdag|kontoklar|pay date|zahlbar\w*|zahltag)\b"

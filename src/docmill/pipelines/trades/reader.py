@@ -162,7 +162,7 @@ def _dates(scope: Scope) -> dict[str, Value | None]:
 
 def _numbers(scope: Scope) -> dict[str, Value | None]:
     deal = scope.deal
-    settled = amounts.settled(scope.figures, deal)
+    settled = amounts.settled(scope.figures, deal, scope.anchor.row.index)
     currency = amounts.currency_of(scope.figures, deal, settled.amount)
     sure = 0.96 if deal.fit else 0.55
     figure = deal.notional or settled.amount

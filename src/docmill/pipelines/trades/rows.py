@@ -2,8 +2,9 @@
 
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from functools import lru_cache
 from typing import Final
@@ -92,13 +93,28 @@ def sheet_of(pages: Iterable[Page]) -> Sheet:
     raw = [(page.number, words) for page in pages for words in _rows(page)]
     texts = [" ".join(word.text for word in words) for _, words in raw]
     mark, first = numbers.mark_of(texts), _month_first(texts)
+    dollar = _dollar(texts)
     year = _year(texts, month_first=first)
     made: list[Row] = []
     for index, ((page, words), text) in enumerate(zip(raw, texts, strict=True)):
         days = _days(text, year, month_first=first)
         found = _numbers(_masked(text, days), mark)
+        found = tuple(_local(number, text, dollar) for number in found)
         made.append(Row(tuple(words), page, index, text, fold(text), found, days))
     return Sheet(tuple(made), mark, first, raw[-1][0] if raw else 0)
+
+
+def _dollar(texts: Sequence[str]) -> str:
+    """Whose dollar a bare sign means."""
+    words = Counter(word for text in texts for word in re.findall(r"\b[A-Z]{2}D\b", text))
+    home = max(("CAD", "AUD", "NZD", "SGD", "HKD"), key=lambda code: words[code])
+    return home if words[home] > 1 and words[home] >= words["USD"] else "USD"
+
+
+def _local(number: Number, text: str, dollar: str) -> Number:
+    shown = text[number.start : number.end]
+    bare = number.currency == "USD" and "USD" not in shown and "US$" not in shown
+    return replace(number, currency=dollar) if bare else number
 
 
 def _month_first(texts: Sequence[str]) -> bool:

@@ -12,6 +12,7 @@ HUNDREDTH: Final = Decimal("0.01")
 CENT: Final = Decimal("0.011")
 EXACT: Final = 4.0
 TURNED: Final = 3.0  # through an exchange rate or per cent
+SMALL: Final = 13
 TRIVIAL: Final = 1.2  # one times a price is no proof
 MOST: Final = 16  # candidates of each role that are looked at
 ROUGH: Final = Decimal("0.06")
@@ -92,7 +93,7 @@ def _with(
 ) -> Iterator[Deal]:
     """The deals of a quantity and a price with every total their product may be."""
     base = 2.2 * _worth(quantity, "quantity") + 1.6 * _worth(price, "price")
-    base -= 1.0 if quantity.currency else 0.0
+    base -= 2.5 if quantity.currency and not price.number.percent else 0.0
     for total in totals:
         if total.meets(quantity) or total.meets(price):
             continue
@@ -136,7 +137,7 @@ def _fit(
     slack = _slack(count, each, sum_)
     if abs(product - sum_) <= slack:
         loose = min(float(slack / sum_) * 200, 2.5)
-        bonus = TRIVIAL if 1 in (count, each) else EXACT - loose
+        bonus = TRIVIAL if _trivial(count, each) else EXACT - loose
         return "product", bonus + _shape(count, each)
     if abs(product / 100 - sum_) <= max(slack / 100, CENT) and (
         price.number.percent or not price.currency or price.currency == "GBP"
@@ -150,6 +151,12 @@ def _fit(
         if near <= max(sum_ * Decimal("0.001"), CENT) and not rate.meets(total):
             return "exchange", TURNED
     return "", 0.0
+
+
+def _trivial(count: Decimal, each: Decimal) -> bool:
+    """Whether a product proves nothing: small whole numbers multiply to anything."""
+    small = all(value == int(value) and value < SMALL for value in (count, each))
+    return small or 1 in (count, each)
 
 
 def _shape(count: Decimal, each: Decimal) -> float:
