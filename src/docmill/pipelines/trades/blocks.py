@@ -9,11 +9,12 @@ from docmill.pipelines.trades.lexicon import HOLDINGS
 from docmill.pipelines.trades.rows import Row
 from docmill.pipelines.trades.search import Deal, best
 
-LEAST = 4.4
+LEAST = 4.0
 SURE = 6.0
 IN_ROW = 3.0
 REACH = 8
 CLOSE = 4
+MILDEST = 0.6
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +42,7 @@ def blocks_of(rows: Sequence[Row], figures: Sequence[Figure]) -> list[Block]:
         if split:
             found += split
             continue
-        deal = best(_within(figures, anchor.row.index, last))
+        deal = _deal(anchor, figures, last)
         if _whole(deal, anchor):
             opened = pending if pending and _continues(pending, anchor) else anchor
             found.append(Block(opened, opened.row.index, last, deal))
@@ -49,6 +50,15 @@ def blocks_of(rows: Sequence[Row], figures: Sequence[Figure]) -> list[Block]:
         elif not (pending and _continues(pending, anchor)):
             pending = anchor
     return _once(found)
+
+
+def _deal(anchor: Anchor, figures: Sequence[Figure], last: int) -> Deal:
+    """The best deal of a block; one that stands in the opening row alone comes first."""
+    first = anchor.row.index
+    alone = best(_within(figures, first, first))
+    if alone.fit == "product" and alone.score >= LEAST:
+        return alone
+    return best(_within(figures, first, last))
 
 
 def _continues(one: Anchor, other: Anchor) -> bool:
@@ -77,6 +87,7 @@ def _whole(deal: Deal, anchor: Anchor) -> bool:
         return deal.score >= IN_ROW
     if not any(f.roles for f in figures):
         near = max(f.row.index for f in figures) - anchor.row.index <= CLOSE
+        near = near and anchor.weight > MILDEST
         return near and deal.fit == "product" and deal.score >= LEAST
     if deal.fit:
         return deal.score >= LEAST

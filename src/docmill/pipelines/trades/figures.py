@@ -22,6 +22,11 @@ UNDER: Final = 0.9
 LONG: Final = 7  # figures without a separator: an account, not an amount
 MONEY_ROLES: Final = frozenset({"notional", "settlement", "fees", "taxes"})
 _ASIDE: Final = re.compile(r"\b(?:(?:vom|of|de) kurswert|(?:vor|nach) steuern|(?:before|after) tax)\b")
+_CURRENCIES: Final = re.compile(r"\b(?:eur|usd|chf|gbp|aud|cad|jpy|sek|nok|dkk|zum|per|am)\b")
+_ACCOUNT: Final = re.compile(
+    r"\b(?:\w*konto(?:s|nummer)?|iban|account|verrechnungskonto|depot\w*|rekening)"
+    r"(?: (?:nr|nummer|no|number))*(?: \w*(?:\d|dd|xx)\w*)+"
+)
 _CODE: Final = re.compile(r"\b([A-Z]{3})\b")
 
 
@@ -141,13 +146,7 @@ def _figure(row: Row, number: Number, head: Sequence[Heading]) -> Figure:
 
 def _left(row: Row, number: Number) -> list[tuple[str, float]]:
     """The roles that the words before a number name, the nearest word first."""
-    start = max(
-        [n.end for n in row.numbers if n.end <= number.start and not n.percent]
-        + [day.end for day in row.days if day.end <= number.start]
-        + [0]
-    )
-    words = fold(row.text[start : number.start]).split()[-NEAR_WORDS:]
-    label = _ASIDE.sub("", " ".join(words))
+    label = _label(row, number)
     found: list[tuple[int, int, str]] = []
     for role, pattern in LABELS.items():
         for match in pattern.finditer(label):
@@ -158,6 +157,24 @@ def _left(row: Row, number: Number) -> list[tuple[str, float]]:
     far = label[last:].count(" ") > 3
     best = [item for item in found if item[0] == last and item[1] >= length - 1]
     return [(role, FAR if far else BESIDE) for _, _, role in best]
+
+
+def _label(row: Row, number: Number) -> str:
+    """The words before a number, back to the last amount; accounts and dates are stepped over."""
+    before = [n for n in row.numbers if n.end <= number.start and not n.percent]
+    start = max((n.end for n in before if not _account(row.text[n.start : n.end])), default=0)
+    days = [day for day in row.days if start <= day.end <= number.start]
+    since = max((day.end for day in days), default=start)
+    text = fold(row.text[since : number.start])
+    if not _CURRENCIES.sub("", text).strip() and days:
+        text = " ".join(fold(row.text[start : day.start]) for day in days)
+    text = _ACCOUNT.sub(" konto ", text)
+    return _ASIDE.sub("", " ".join(text.split()[-NEAR_WORDS:]))
+
+
+def _account(text: str) -> bool:
+    digits = text.strip("+-−– ")
+    return digits.isdigit() and (len(digits) > 5 or (digits[0] == "0" and len(digits) > 1))
 
 
 def _before(row: Row, number: Number) -> str:

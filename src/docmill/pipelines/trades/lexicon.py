@@ -10,7 +10,7 @@ _KAUF: Final = (
 BUY: Final = re.compile(
     rf"\b(?:{_KAUF.format('kauf')}|gekauft\w*|k(?:a|ae)?ufe|zeichnung|gezeichnet|erwerb|wiederanlage|anlage"
     r"|ausgabe (?:von )?(?:investment)?(?:fonds|anteilen?)|buy|bought|purchased?|purchases"
-    r"|subscription|subscribed|subscribe|reinvest(?:ment|ed)?|drip|achat\w{0,2}|achet\w{0,2}|souscription"
+    r"|subscription|subscribed|subscribe|reinvest(?:ment|ed|iert|ierung)?|drip|achat\w{0,2}|achet\w{0,2}|souscription"
     r"|compra\w?|comprado|suscripcin|suscripcion|koop|aankoop|gekocht|acquisto|acquistato"
     r"|sottoscrizione|k(?:o|oe)?bt?|kobsnota|kjop|kjopt|k(?:o|oe)?p|kopt|kupno|verkaufsbezug"
     r"|sparplanausf(?:u|ue)?hrung|investissement|versement|einzahlung|ansparplan)\b"
@@ -68,7 +68,7 @@ LABELS: Final = {
     ),
     "notional": re.compile(
         rf"\b(?:(?:total )?kurswert|transaktionswert|bruttobetrag|brutto|handelswert|marktwert|gegenwert|anlagebetrag|ausf{_UE}hrungswert"
-        r"|gross amount|gross consideration|consideration|principal(?: amount)?|gross(?: value)?|trade value|market value|gross proceeds|amount"
+        r"|gross amount|gross consideration|consideration|principal(?: amount)?|gross(?: value)?|traded value|trade value|market value|gross proceeds|amount"
         r"|montant brut|montant transaction brut|montant transaction|montant|brut|bruto ?bedrag|bedrag|importe(?: bruto)?|efectivo|importo|controvalore|lordo"
         r"|betrag|w(?:a|ae)?hrungsbetrag|kursv(?:ae)?rdi|zum preis von|einl(?:o|oe)?sungsbetrag|abrechnungsbetrag)\b"
     ),

@@ -18,10 +18,12 @@ SPACED: Final = 4  # so many single letters in a row are one word, spaced out
 _PARTS: Final = re.compile(r"\d[\d.,'’]*|[^\d]+?(?=\d|(?<=[a-zäöü])[A-ZÄÖÜ]|$)")
 _KEPT: Final = re.compile(r"[^a-z0-9]+")
 _TIME: Final = re.compile(r"\b\d{1,2}[:.]\d{2}[:.]\d{2}(?:[.:]\d+)?\b|\b\d{1,2}:\d{2}\b")
+_IBAN: Final = re.compile(r"\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){3,7}(?: [A-Z0-9]{1,4}(?![.,\dA-Z]))?\b")
 _CODE: Final = re.compile(r"\b(?=[A-Z0-9]*[A-Z])(?=[A-Z0-9]*\d)[A-Z0-9]{6,}\b")
 _LINKED: Final = re.compile(r"\d+(?:[-/]\d+){1,}[-/]?\d*")
 _DAY_MONTH: Final = re.compile(r"^(?:[^\d\s]\S*\s)?(\d{1,2})\.\s?(\d{1,2})\.?(?=\s)")
 _YEAR: Final = re.compile(r"\b20\d\d\b")
+_ACCOUNT: Final = re.compile(r"\d{6,} [A-Z]{3} [-+]?\d")
 _FOLLOWED: Final = re.compile(r"\s*[-+]?\d")
 _OWN_MONEY: Final = re.compile(r"\s*(?:[A-Z]{3}|[€$£])$")
 _AMERICAN: Final = re.compile(r"\b(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]* \d{1,2}, \d{4}\b")
@@ -196,7 +198,7 @@ def _masked(text: str, days: Sequence[Day]) -> str:
     """The text with dates, times and codes blotted out, letter for letter."""
     for day in days:
         text = text[: day.start] + "D" * (day.end - day.start) + text[day.end :]
-    for pattern in (_TIME, _CODE, _LINKED):
+    for pattern in (_IBAN, _TIME, _CODE, _LINKED):
         text = pattern.sub(lambda match: "D" * len(match[0]), text)
     return text
 
@@ -205,6 +207,9 @@ def _numbers(text: str, mark: Mark) -> tuple[Number, ...]:
     """Every number, and where spaces may part two as well as group one, the parts too."""
     found: list[Number] = []
     for number in numbers.find(text, mark):
+        if number.currency and _ACCOUNT.match(text, number.start):
+            found += _unpaid(text, number)
+            continue
         found.append(number)
         inside = text[number.start : number.end]
         if re.search(r"\d[ \xa0]\d", inside):

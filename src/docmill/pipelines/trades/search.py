@@ -62,7 +62,7 @@ def best(figures: Sequence[Figure]) -> Deal:
 def _countable(figure: Figure) -> bool:
     if figure.number.percent or figure.bare:
         return False
-    return not figure.currency or figure.role("quantity") > 0
+    return figure.role("quantity") > 0 or not (figure.currency and figure.roles)
 
 
 def _ranked(figures: Iterable[Figure], role: str) -> list[Figure]:
@@ -172,6 +172,7 @@ def _slack(count: Decimal, each: Decimal, sum_: Decimal) -> Decimal:
 
 
 def _step(value: Decimal) -> Decimal:
+    value = value.normalize() if value == value.quantize(HUNDREDTH) else value
     exponent = value.as_tuple().exponent
     places = exponent if isinstance(exponent, int) and exponent < 0 else 0
     return Decimal(1).scaleb(places) if places else ZERO
