@@ -73,6 +73,8 @@ def _score(label: str, row: Row, day: Day, anchor: Row | None, settles: bool) ->
         return REFUSED
     if settles and weight < 10:
         return REFUSED / 3
+    if weight >= 10 and anchor is not None and row.index == anchor.index:
+        return weight + 0.5
     if weight:
         return weight if row.wordy <= PROSE or weight > WEAK else UNNAMED - 1
     if anchor is not None and row.index == anchor.index:
@@ -117,10 +119,14 @@ def _heads(rows: Sequence[Row], at: int, index: int) -> Iterator[str]:
             continue
         if len(names) == len(row.days):
             yield names[index]
-        elif len(names) == 1 and index == 0:
-            yield names[0]
-        else:
+        elif not _mixed(names):
             yield names[min(index, len(names) - 1)]
+
+
+def _mixed(names: Sequence[str]) -> bool:
+    """Whether some name a settlement and some a trade, so that counting tells nothing."""
+    settles = [bool(SETTLEMENT_DAY.search(name)) for name in names]
+    return any(settles) and not all(settles)
 
 
 def _names(text: str) -> list[str]:

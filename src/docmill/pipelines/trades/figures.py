@@ -22,6 +22,9 @@ UNDER: Final = 0.9
 LONG: Final = 7  # figures without a separator: an account, not an amount
 MONEY_ROLES: Final = frozenset({"notional", "settlement", "fees", "taxes"})
 _ASIDE: Final = re.compile(r"\b(?:(?:vom|of|de) kurswert|(?:vor|nach) steuern|(?:before|after) tax)\b")
+_PAIR: Final = re.compile(r"\b[A-Z]{3} ?/ ?[A-Z]{3}\)?:?\s*$")
+_EQUATION: Final = re.compile(r"\b1(?:[.,]0+)? [A-Z]{3} = (?:[A-Z]{3} )?$")
+_RATE_WORDS: Final = re.compile(r"\b(?:zum|kurs|von|change|\w*kurs|exchange rate|at|rate|wisselkoers)\b")
 _CURRENCIES: Final = re.compile(r"\b(?:eur|usd|chf|gbp|aud|cad|jpy|sek|nok|dkk|zum|per|am)\b")
 _ACCOUNT: Final = re.compile(
     r"\b(?:\w*konto(?:s|nummer)?|iban|account|verrechnungskonto|depot\w*|rekening)"
@@ -131,7 +134,7 @@ def _alone(row: Row) -> list[Number]:
 
 
 def _figure(row: Row, number: Number, head: Sequence[Heading]) -> Figure:
-    roles = dict(_left(row, number))
+    roles = {"fx": BESIDE} if _is_rate(row, number) else dict(_left(row, number))
     behind = fold(row.text[number.end : number.end + 24])
     if not number.currency and UNITS.match(behind):
         roles["quantity"] = roles.get("quantity", 0.0) + UNIT
@@ -168,8 +171,17 @@ def _label(row: Row, number: Number) -> str:
     text = fold(row.text[since : number.start])
     if not _CURRENCIES.sub("", text).strip() and days:
         text = " ".join(fold(row.text[start : day.start]) for day in days)
+    rate = max((n for n in before if _is_rate(row, n)), key=lambda n: n.end, default=None)
+    if rate is not None and rate.end == since and not _CURRENCIES.sub("", text).strip():
+        text = _RATE_WORDS.sub(" ", fold(row.text[: rate.start]))
     text = _ACCOUNT.sub(" konto ", text)
     return _ASIDE.sub("", " ".join(text.split()[-NEAR_WORDS:]))
+
+
+def _is_rate(row: Row, number: Number) -> bool:
+    """Whether a number stands behind `EUR/USD` or in `1 EUR = 1,08 USD`."""
+    before = row.text[: number.start]
+    return bool(_PAIR.search(before) or _EQUATION.search(before)) and not number.percent
 
 
 def _account(text: str) -> bool:

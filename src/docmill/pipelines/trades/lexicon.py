@@ -8,7 +8,7 @@ _KAUF: Final = (
     r"|wertschriften|investment|ansparplan|plan)?{0}(?:s|sabrechnung|abrechnung|sbestatigung)?)"
 )
 BUY: Final = re.compile(
-    rf"\b(?:{_KAUF.format('kauf')}|gekauft\w*|k(?:a|ae)?ufe|zeichnung|gezeichnet|erwerb|wiederanlage|anlage"
+    rf"\b(?:{_KAUF.format('kauf')}|gekauft\w*|k(?:a|ae)?ufe|kaufen|zeichnung|gezeichnet|savings plan execution|investissement programm\w*|erwerb|wiederanlage|anlage"
     r"|ausgabe (?:von )?(?:investment)?(?:fonds|anteilen?)|buy|bought|purchased?|purchases"
     r"|subscription|subscribed|subscribe|reinvest(?:ment|ed|iert|ierung)?|drip|achat\w{0,2}|achet\w{0,2}|souscription"
     r"|compra\w?|comprado|suscripcin|suscripcion|koop|aankoop|gekocht|acquisto|acquistato"
@@ -16,7 +16,7 @@ BUY: Final = re.compile(
     r"|sparplanausf(?:u|ue)?hrung|investissement|versement|einzahlung|ansparplan)\b"
 )
 SELL: Final = re.compile(
-    rf"\b(?:{_KAUF.format('verkauf')}|verkauft\w*|verk(?:a|ae)?ufe|r(?:u|ue)?cknahme|r(?:u|ue)?ckgabe"
+    rf"\b(?:{_KAUF.format('verkauf')}|verkauft\w*|verkaufen|verk(?:a|ae)?ufe|r(?:u|ue)?cknahme|r(?:u|ue)?ckgabe"
     r"|r(?:u|ue)?ckerstattung|r(?:u|ue)?ckkauf|r(?:u|ue)?ckzahlung|einl(?:o|oe)?sung|gesamtf(?:a|ae)?lligkeit"
     r"|tilgung|ver(?:a|ae)?u(?:ss)?erung|sell|sold|sale|sales|redemption|redeemed?|vente|ventes|vendu\w{0,2}"
     r"|cession|rachat|ventas?|vendido|reembolso|verkoop|verkocht|vendita|venduto|rimborso|salg"
