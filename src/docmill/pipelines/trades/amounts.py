@@ -1,5 +1,6 @@
 """What was settled: the amount paid or received, in which currency, after which fees and taxes."""
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,9 +10,12 @@ from typing import Final
 
 from docmill.pipelines.trades.figures import Figure
 from docmill.pipelines.trades.search import CENT, ZERO, Deal
+from docmill.reading.numbers import currency
 
+_CODES: Final = re.compile(r"\b[A-Z]{3}\b")
 PLAUSIBLE: Final = (Decimal("0.5"), Decimal("1.6"))
 MOST: Final = 9
+AFTER_TAX: Final = Decimal("0.35")
 TURNS: Final = Decimal("0.002")
 
 
@@ -51,13 +55,15 @@ def _exchanged(
 ) -> Settled:
     """The same amount in the currency of the account, where it is given after a rate."""
     amount = found.amount
+    if amount is None:
+        return found
     rates = rates_of(figures)
-    for figure in candidates if amount else ():
-        later = amount is not None and figure.row.index > amount.row.index
-        if not later or amount is None or figure.currency in {"", amount.currency}:
+    ways = [way for rate in rates for way in (amount.value / rate, amount.value * rate)]
+    for figure in candidates:
+        if figure.row.index <= amount.row.index or figure.currency in {"", amount.currency}:
             continue
-        ways = [way for rate in rates for way in (amount.value / rate, amount.value * rate)]
-        if any(abs(way - figure.value) <= figure.value * TURNS for way in ways):
+        near = any(abs(way - figure.value) <= figure.value * AFTER_TAX for way in ways)
+        if near or figure.role("settlement") >= 1.0:
             return Settled(figure, found.fees, found.taxes, found.balanced)
     return found
 
@@ -132,21 +138,30 @@ def currency_of(figures: Sequence[Figure], deal: Deal, amount: Figure | None) ->
     for figure in (amount, deal.notional, deal.price):
         if figure is not None and figure.currency:
             return figure.currency
-    counted = Counter(f.currency for f in figures if f.currency)
+    counted = Counter(f.currency for f in figures if f.currency) or _written(figures)
     return counted.most_common(1)[0][0] if counted else ""
+
+
+def _written(figures: Sequence[Figure]) -> Counter[str]:
+    """The currencies that stand in the rows of the numbers and in those above them."""
+    rows = {f.row.index: f.row for f in figures}
+    words = [word for row in rows.values() for word in _CODES.findall(row.text)]
+    return Counter(word for word in words if currency(word))
 
 
 def _other_currency(figures: Sequence[Figure], deal: Deal, amount: Figure) -> str:
     """The currency of an amount that shows none, where a rate brings the notional nearer to it."""
     own = deal.notional.currency if deal.notional else ""
     others = Counter(f.currency for f in figures if f.currency and f.currency != own)
-    gaps = [abs(amount.value - deal.notional_value / rate) for rate in rates_of(figures)]
+    total = deal.notional_value
+    ways = [way for rate in rates_of(figures) for way in (total / rate, total * rate)]
+    gaps = [abs(amount.value - way) for way in ways]
     if not (own and others and gaps) or min(gaps) > abs(amount.value - deal.notional_value):
         return ""
     return others.most_common(1)[0][0]
 
 
-def converted(figures: Sequence[Figure], deal: Deal, currency: str) -> Converted | None:
+def converted(figures: Sequence[Figure], deal: Deal, money: str) -> Converted | None:
     """The notional in another currency than it was traded in."""
     rates = rates_of(figures)
     product = deal.notional_value
@@ -154,7 +169,7 @@ def converted(figures: Sequence[Figure], deal: Deal, currency: str) -> Converted
         for turned in (product / rate, product * rate):
             for figure in figures:
                 near = abs(figure.value - turned) <= max(turned * TURNS, CENT)
-                if figure.currency == currency and near and figure is not deal.notional:
+                if figure.currency == money and near and figure is not deal.notional:
                     return Converted(figure.value, figure)
     return None
 

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from docmill.pipelines.trades import identifiers
 from docmill.pipelines.trades.anchors import Anchor, anchors_of, kind_of
 from docmill.pipelines.trades.figures import Figure
 from docmill.pipelines.trades.lexicon import HOLDINGS
@@ -15,6 +16,7 @@ IN_ROW = 3.0
 REACH = 8
 CLOSE = 4
 MILDEST = 0.6
+SIGNED = 0.7
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +51,22 @@ def blocks_of(rows: Sequence[Row], figures: Sequence[Figure]) -> list[Block]:
             pending = None
         elif not (pending and _continues(pending, anchor)):
             pending = anchor
-    return _once(found)
+    return _once(found) or _signed(rows, figures)
+
+
+def _signed(rows: Sequence[Row], figures: Sequence[Figure]) -> list[Block]:
+    """Rows of a list of trades without words for buy and sell: the signs tell."""
+    found: list[Block] = []
+    for row in rows:
+        if not row.days or len(row.numbers) < 3 or not identifiers.ISIN.search(row.text):
+            continue
+        deal = best(_within(figures, row.index, row.index))
+        if deal.fit not in {"product", "exchange"} or not (deal.quantity and deal.notional):
+            continue
+        out, paid = deal.quantity.number.value < 0, deal.notional.number.value < 0
+        if out != paid:
+            found.append(Block(Anchor(row, "sell" if out else "buy", SIGNED, 0), row.index, row.index, deal))
+    return found
 
 
 def _deal(anchor: Anchor, figures: Sequence[Figure], last: int) -> Deal:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Final
 
@@ -22,7 +22,7 @@ UNDER: Final = 0.9
 LONG: Final = 7  # figures without a separator: an account, not an amount
 MONEY_ROLES: Final = frozenset({"notional", "settlement", "fees", "taxes"})
 _ASIDE: Final = re.compile(r"\b(?:(?:vom|of|de) kurswert|(?:vor|nach) steuern|(?:before|after) tax)\b")
-_PAIR: Final = re.compile(r"\b[A-Z]{3} ?/ ?[A-Z]{3}\)?:?\s*$")
+_PAIR: Final = re.compile(r"\b[A-Z]{3}(?: ?/ ?| )[A-Z]{3}\)?:?\s*$")
 _EQUATION: Final = re.compile(r"\b1(?:[.,]0+)? [A-Z]{3} = (?:[A-Z]{3} )?$")
 _RATE_WORDS: Final = re.compile(r"\b(?:zum|kurs|von|change|\w*kurs|exchange rate|at|rate|wisselkoers)\b")
 _CURRENCIES: Final = re.compile(r"\b(?:eur|usd|chf|gbp|aud|cad|jpy|sek|nok|dkk|zum|per|am)\b")
@@ -30,6 +30,7 @@ _ACCOUNT: Final = re.compile(
     r"\b(?:\w*konto(?:s|nummer)?|iban|account|verrechnungskonto|depot\w*|rekening)"
     r"(?: (?:nr|nummer|no|number))*(?: \w*(?:\d|dd|xx)\w*)+"
 )
+_IBAN: Final = re.compile(r"\b(?:iban|bic)\b(?: \w+)?")
 _CODE: Final = re.compile(r"\b([A-Z]{3})\b")
 
 
@@ -89,9 +90,25 @@ def figures_of(rows: Sequence[Row]) -> list[Figure]:
         if not row.numbers:
             continue
         head = _head(rows, at, heads)
+        over = _over(rows, at)
         for number in row.numbers:
-            found.append(_figure(row, number, head))
+            figure = _figure(row, number, head)
+            if over and not figure.roles:
+                figure = replace(figure, roles={over: UNDER})
+            found.append(figure)
     return found
+
+
+def _over(rows: Sequence[Row], at: int) -> str:
+    """The role that the row above ends with, for a row whose only number has no label."""
+    if at == 0 or len(_alone(rows[at])) != 1 or rows[at - 1].numbers:
+        return ""
+    label = _ASIDE.sub("", rows[at - 1].plain).strip()
+    for role in ("settlement", "notional", "quantity", "price"):
+        last = [match.end() for match in LABELS[role].finditer(label)]
+        if last and last[-1] == len(label):
+            return role
+    return ""
 
 
 def headings(row: Row) -> list[Heading]:
@@ -174,7 +191,7 @@ def _label(row: Row, number: Number) -> str:
     rate = max((n for n in before if _is_rate(row, n)), key=lambda n: n.end, default=None)
     if rate is not None and rate.end == since and not _CURRENCIES.sub("", text).strip():
         text = _RATE_WORDS.sub(" ", fold(row.text[: rate.start]))
-    text = _ACCOUNT.sub(" konto ", text)
+    text = _IBAN.sub(" konto ", _ACCOUNT.sub(" konto ", text))
     return _ASIDE.sub("", " ".join(text.split()[-NEAR_WORDS:]))
 
 

@@ -9,7 +9,7 @@ _KAUF: Final = (
 )
 BUY: Final = re.compile(
     rf"\b(?:{_KAUF.format('kauf')}|gekauft\w*|k(?:a|ae)?ufe|kaufen|zeichnung|gezeichnet|savings plan execution|investissement programm\w*|erwerb|wiederanlage|anlage"
-    r"|ausgabe (?:von )?(?:investment)?(?:fonds|anteilen?)|buy|bought|purchased?|purchases"
+    r"|(?:^ausgabe$)|ausgabe (?:von )?(?:investment)?(?:fonds|anteilen?)|buy|bought|purchased?|purchases"
     r"|subscription|subscribed|subscribe|reinvest(?:ment|ed|iert|ierung)?|drip|achat\w{0,2}|achet\w{0,2}|souscription"
     r"|compra\w?|comprado|suscripcin|suscripcion|koop|aankoop|gekocht|acquisto|acquistato"
     r"|sottoscrizione|k(?:o|oe)?bt?|kobsnota|kjop|kjopt|k(?:o|oe)?p|kopt|kupno|verkaufsbezug"
@@ -62,13 +62,13 @@ LABELS: Final = {
     "price": re.compile(
         rf"\b(?:(?:ausf{_UE}hrungs|abrechnungs|handels|transaktions|einzel|anteils?|st{_UE}ck|aktien|fonds|ausgabe|r{_UE}cknahme|wertpapier|b{_OE}rsen|kauf|verkaufs)?(?:kurs|preis)"
         r"|zum (?:kurs|preis)(?: von)?|abrech preis|trans preis|nettoinventarwert|inventarwert|anteilwert|nav"
-        r"|price(?: per (?:share|unit|security))?|unit price|execution price|market price|average price|avg price|deal price|dealing price"
+        r"|price(?: per (?:share|unit|security))?|unit price|execution price|market price|average price|avg price|deal price|dealing price|rate|quotazione|quotation"
         r"|cours(?: exe?cut| d exe?cution| execut)?|prix(?: unitaire)?|valeur liquidative|vl|koers|prezzo(?: medio)?|corso|precio(?: medio| neto)?"
         r"|valor liquidativo|cambio|fondskurs|kursus|pris|zu|at|einl(?:o|oe)?sung zu)\b"
     ),
     "notional": re.compile(
         rf"\b(?:(?:total )?kurswert|transaktionswert|bruttobetrag|brutto|handelswert|marktwert|gegenwert|anlagebetrag|ausf{_UE}hrungswert"
-        r"|gross amount|gross consideration|consideration|principal(?: amount)?|gross(?: value)?|traded value|trade value|market value|gross proceeds|amount"
+        r"|gross amount|gross consideration|consideration|principal(?: amount)?|gross(?: value)?|traded value|trade value|market value|gross proceeds|gesamtkurswert|valore(?: locale)?|amount"
         r"|montant brut|montant transaction brut|montant transaction|montant|brut|bruto ?bedrag|bedrag|importe(?: bruto)?|efectivo|importo|controvalore|lordo"
         r"|betrag|w(?:a|ae)?hrungsbetrag|kursv(?:ae)?rdi|zum preis von|einl(?:o|oe)?sungsbetrag|abrechnungsbetrag)\b"
     ),
@@ -89,7 +89,7 @@ LABELS: Final = {
         r"|tva|taxe?s?|impo?t|prelevements?|tob|beurstaks|roerende|imposta|ritenuta|tobin|ttf|tff|impuesto\w*|retencio?n|skat|mwst|ust|finanztransaktions\w*)\b"
     ),
     "fx": re.compile(
-        rf"\b(?:devisen(?:kurs|mittelkurs|briefkurs|geldkurs)?(?: zur handelsw\w*)?|devkurs|wechselkurs|umrechnungskurs|umrechnung|w{_AE}hrungskurs|change|exchange rate|fx(?: rate)?|rate of exchange|taux de change|cours de change"
+        rf"\b(?:devisen(?:kurs|mittelkurs|briefkurs|geldkurs)?(?: zur handelsw\w*)?|devkurs|dev kurs|wechselkurs|umrechnungskurs|umrechnung|umrechn|w{_AE}hrungskurs|change|exchange rate|fx(?: rate)?|rate of exchange|taux de change|cours de change"
         r"|wisselkoers|cambio|tasso di cambio|tipo de cambio|valutakurs|conversion rate)\b"
     ),
     "other": re.compile(

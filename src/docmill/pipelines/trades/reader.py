@@ -6,7 +6,7 @@ from typing import Final
 
 from docmill.pipelines.trades import amounts, days, facts
 from docmill.pipelines.trades.anchors import Anchor, anchors_of, kind_of
-from docmill.pipelines.trades.blocks import Block, blocks_of
+from docmill.pipelines.trades.blocks import SIGNED, Block, blocks_of
 from docmill.pipelines.trades.figures import Figure, figures_of
 from docmill.pipelines.trades.model import Reading, Trade, Value, plain, read_from
 from docmill.pipelines.trades.rows import Row, Sheet
@@ -48,12 +48,12 @@ def read(sheet: Sheet) -> Reading:
     figures = figures_of(rows)
     anchors = anchors_of(rows)
     kind = document_kind(rows, anchors)
-    if kind in {"cancellation", "order"} or not anchors:
+    if kind in {"cancellation", "order"}:
         return Reading(reason=REASONS[kind], kind=kind)
     blocks = blocks_of(rows, figures)
     if kind:
         blocks = [block for block in blocks if _surely(block, kind)]
-    if not blocks and not kind:
+    if not blocks and not kind and anchors:
         blocks = _whole(rows, figures, anchors)
     if not blocks:
         return Reading(reason=REASONS[kind], kind=kind)
@@ -79,6 +79,8 @@ def _surely(block: Block, kind: str) -> bool:
     """Whether a paper of another kind tells of a trade all the same: close by, and it adds up."""
     if not block.deal.fit or block.deal.quantity is None:
         return False
+    if block.anchor.weight == SIGNED:
+        return True
     near = block.deal.quantity.row.index - block.anchor.row.index <= NEAR
     return near and (kind == "statement" or block.deal.score >= SURE)
 
@@ -183,6 +185,13 @@ def _numbers(scope: Scope) -> dict[str, Value | None]:
     return values
 
 
+def _turns(scope: Scope, amount: Figure) -> bool:
+    """Whether a rate brings the notional nearer to what was settled than it is by itself."""
+    turned = amounts.worked_out(scope.figures, scope.deal, amount)
+    total = scope.deal.notional_value
+    return turned is not None and abs(turned.value - amount.value) < abs(total - amount.value)
+
+
 def _number(figure: Figure | None, value: str, sure: float) -> Value | None:
     if figure is None:
         return None
@@ -204,6 +213,8 @@ def _notional(
     if deal.notional is None:
         return _number(amount, plain(amount.value) if amount else "", 0.6)
     own = deal.notional.currency
+    if not own and amount and _turns(scope, amount):
+        own = "other"
     if not own or not currency or own == currency:
         return _number(deal.notional, plain(deal.notional_value), sure)
     turned = amounts.converted(scope.figures, deal, currency)

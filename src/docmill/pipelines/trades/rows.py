@@ -110,7 +110,8 @@ def _dollar(texts: Sequence[str]) -> str:
     """Whose dollar a bare sign means."""
     words = Counter(word for text in texts for word in re.findall(r"\b[A-Z]{2}D\b", text))
     home = max(("CAD", "AUD", "NZD", "SGD", "HKD"), key=lambda code: words[code])
-    return home if words[home] > 1 and words[home] >= words["USD"] else "USD"
+    told = words[home] > 1 or not words["USD"]
+    return home if words[home] and told and words[home] >= words["USD"] else "USD"
 
 
 def _local(number: Number, text: str, dollar: str) -> Number:

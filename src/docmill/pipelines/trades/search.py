@@ -1,7 +1,7 @@
 """Which numbers are quantity, price and notional: the set that labels and arithmetic speak for."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Final
 
@@ -12,9 +12,10 @@ HUNDREDTH: Final = Decimal("0.01")
 CENT: Final = Decimal("0.011")
 EXACT: Final = 4.0
 TURNED: Final = 3.0  # through an exchange rate or per cent
-SMALL: Final = 13
+SMALL: Final = 60
 TRIVIAL: Final = 1.2  # one times a price is no proof
 MOST: Final = 16  # candidates of each role that are looked at
+SUMMED: Final = 1.5
 ROUGH: Final = Decimal("0.06")
 NET: Final = Decimal("0.006")  # a total after fees that the row does not name
 NEARLY: Final = 2.4
@@ -50,13 +51,31 @@ def best(figures: Sequence[Figure]) -> Deal:
     totals = _ranked((f for f in usable if not f.bare and not f.number.percent), "notional")
     rates = [f for f in figures if f.role("fx") and f.number.value]
     found = Deal()
+    sums = _sums(quantities)
     for quantity in quantities:
         for price in prices:
             if price.meets(quantity):
                 continue
             for deal in _with(quantity, price, totals, rates):
-                found = max(found, deal, key=lambda one: one.score)
-    return max([found, *_pairs(quantities, prices, totals)], key=lambda one: one.score)
+                summed = SUMMED if quantity.value in sums else 0.0
+                found = max(found, replace(deal, score=deal.score + summed), key=_score)
+    return max([found, *_pairs(quantities, prices, totals)], key=_score)
+
+
+def _score(deal: Deal) -> float:
+    return deal.score
+
+
+def _sums(quantities: Sequence[Figure]) -> set[Decimal]:
+    """Quantities that are the sum of the smaller ones: of a trade done in parts, the whole."""
+    named = {(f.row.index, f.value) for f in quantities if f.role("quantity")}
+    values = sorted(value for _, value in named)
+    whole: set[Decimal] = set()
+    for value in set(values):
+        parts = [part for part in values if part < value]
+        if len(parts) > 1 and sum(parts, ZERO) == value:
+            whole.add(value)
+    return whole
 
 
 def _countable(figure: Figure) -> bool:
