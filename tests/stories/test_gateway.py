@@ -24,6 +24,7 @@ from docmill.pipelines.invoice import pipeline
 from docmill.storage import Store, open_store
 from docmill.work import identity
 from docmill.work.child import Limits, Nursery
+from docmill.work.guard import Guard
 from docmill.work.remote import ByGateway, resting
 from docmill.work.runs import ChildRunner
 from docmill.work.worker import Links, Rules, Worker
@@ -43,17 +44,18 @@ class Bench:
         self.store: Store = open_store(str(folder))
         self.breaker: Breaker = Breaker(BreakerRules(fewest=4))
         self.now: float = 0.0
+        self.guard: Guard = Guard("gateway", self.breaker, clock=lambda: self.now)
 
     @asynccontextmanager
     async def working(self, url: str) -> AsyncGenerator[None]:
         changes = Bell(self.pool, CHANGES)
         async with GatewayClient(url) as client, Nursery(Limits(), pipelines=[]) as nursery:
-            services = {"invoice": ByGateway(client, self.breaker, lambda: self.now)}
+            services = {"invoice": ByGateway(client, self.guard)}
             rules = Rules(
                 ["invoice"], poll=ONCE, retry=Retry(2, ONCE, ONCE), grace=timedelta(seconds=5),
                 resting=partial(resting, services),
             )  # fmt: skip
-            runner = ChildRunner(self.pool, self.store, nursery, services)
+            runner = ChildRunner(self.pool, self.store, nursery, elsewhere=services)
             worker = Worker(Links(self.pool, None, changes), rules, runner, identity.me())
             task = asyncio.create_task(worker.run())
             try:
@@ -98,10 +100,11 @@ def free_port() -> int:
 
 
 async def test_a_job_done_at_the_gateway_keeps_what_it_would_keep_at_home(bench: Bench) -> None:
-    ids = await bench.add(1)
+    options = {"profile": {"tin": "0123456789012345", "trx_code": "04"}}
+    ids = [await add_invoice(bench.pool, bench.store, INVOICE, CORETAX, **options)]
     async with gateway() as url, bench.working(url):
         await until(partial(bench.all_are, ids, Status.COMPLETE))
-    source = Source(io.BytesIO(INVOICE), "a.pdf", PDF, mapping=CORETAX)
+    source = Source(io.BytesIO(INVOICE), "a.pdf", PDF, mapping=CORETAX, options=options)
     home = pipeline.run(source, Tools(lambda _percent, _stage: None))
     assert home.artifact
     assert await bench.result(ids[0], "document") == home.artifact.content

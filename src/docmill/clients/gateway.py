@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
@@ -45,21 +45,27 @@ class GatewayClient:
     async def __aexit__(self, *_: object) -> None:
         await self._http.aclose()
 
-    async def convert(self, pdf: BinaryIO, mapping: str | None) -> Answer:
+    async def convert(
+        self, pdf: BinaryIO, mapping: str | None, profile: Mapping[str, Any] | None = None
+    ) -> Answer:
         """The data first, then of the data the XML: the PDF is read once. Raises Faulted."""
+        fields = {"profile": json.dumps(profile)} if profile else {}
+        if mapping is not None:
+            fields["mapping"] = mapping
         with self._told():
             async with asyncio.timeout(self._timeout.total_seconds()):
-                read = await self._post(("invoice.pdf", pdf, PDF_PART), mapping, JSON)
+                read = await self._post(("invoice.pdf", pdf, PDF_PART), fields, JSON)
                 if mapping is None:
                     return Answer(read.content, _version(read))
-                written = await self._post(("invoice.json", read.content, JSON), mapping, XML)
+                file = ("invoice.json", read.content, JSON)
+                written = await self._post(file, {**fields, "pretty": "true"}, XML)
                 return Answer(read.content, _version(read), written.content)
 
-    async def _post(self, file: Any, mapping: str | None, wanted: str) -> httpx2.Response:
+    async def _post(self, file: Any, fields: Mapping[str, str], wanted: str) -> httpx2.Response:
         answer = await self._http.post(
             f"{self.url}/process",
             files={"file": file},
-            data={"mapping": mapping, "pretty": "true"} if wanted == XML else _given(mapping),
+            data=dict(fields),
             headers={"accept": wanted},
         )
         _check(answer, wanted)
@@ -75,10 +81,6 @@ class GatewayClient:
             raise Faulted("GW_TIMEOUT", f"{self.url}: no answer in {seconds:g} s") from exc
         except (httpx2.TransportError, httpx2.DecodingError) as exc:
             raise Faulted("GW_5XX", f"{self.url}: {type(exc).__name__}") from exc
-
-
-def _given(mapping: str | None) -> dict[str, str]:
-    return {} if mapping is None else {"mapping": mapping}
 
 
 def _version(answer: httpx2.Response) -> str:
