@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from docmill.core.jobs import Claimed, JobId
+from docmill.db import trades
 from docmill.db.pool import Connection
 
 
@@ -17,7 +18,7 @@ class Noun:
     exist: Callable[[Connection, JobId], Awaitable[bool]]
 
 
-NOUNS: Final[dict[str, Noun]] = {}
+NOUNS: Final[dict[str, Noun]] = {"trades": Noun(trades.write, trades.exist)}
 
 
 async def write(conn: Connection, job: Claimed, rows: Mapping[str, bytes]) -> None:

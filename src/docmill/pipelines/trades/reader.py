@@ -15,6 +15,8 @@ from docmill.pipelines.trades.search import Deal, best
 WHOLE: Final = 2.6
 SURE: Final = 7.0
 NEAR: Final = 6
+MANY: Final = 40
+YEARS: Final = 2
 TITLED: Final = 0.7
 SAID: Final = 0.9
 REASONS: Final = {
@@ -22,6 +24,7 @@ REASONS: Final = {
     "cancellation": "It cancels a trade.",
     "order": "It confirms an order, which is not a trade yet.",
     "statement": "It is a statement without a trade in it.",
+    "history": "It is an account's history over years, not a confirmation of trades.",
     "": "No trade was found in it: nothing says what was bought or sold.",
 }
 
@@ -60,8 +63,16 @@ def read(sheet: Sheet) -> Reading:
     told = any("cusip" in row.plain for row in rows)
     lone = len(blocks) == 1 and not kind
     scopes = [_scope(rows, figures, blocks, at, lone) for at in range(len(blocks))]
-    trades = [_trade(scope, told) for scope in scopes]
-    return Reading(tuple(_distinct(trades)), kind="trade")
+    trades = _distinct([_trade(scope, told) for scope in scopes])
+    if _history(trades):
+        return Reading(reason=REASONS["history"], kind="history")
+    return Reading(tuple(trades))
+
+
+def _history(trades: Sequence[Trade]) -> bool:
+    """Whether so many trades over so many years are a history: they were confirmed long ago."""
+    days = sorted(trade.text("trade_date") for trade in trades if trade.text("trade_date"))
+    return len(trades) > MANY and int(days[-1][:4]) - int(days[0][:4]) >= YEARS if days else False
 
 
 def document_kind(rows: Sequence[Row], anchors: Sequence[Anchor]) -> str:

@@ -30,6 +30,23 @@ def data_of(reading: Reading, threshold: float) -> dict[str, Any]:
     }
 
 
+def rows_of(reading: Reading, threshold: float, source: str) -> list[dict[str, Any]]:
+    """The trades as their table takes them."""
+    return [
+        {
+            **_trade(trade),
+            "position": index,
+            "needs_review": confidence(trade) < threshold,
+            "raw_extracted_data": {
+                "source": source,
+                "checks": list(trade.checks),
+                "evidence": {name: _evidence(value) for name, value in trade.items()},
+            },
+        }
+        for index, trade in enumerate(reading.trades)
+    ]
+
+
 def confidence(trade: Trade) -> float:
     """How sure a trade is: as its weakest needed value, with one name for the security."""
     values = trade.values
