@@ -25,6 +25,10 @@ VENV = ROOT / ".venv"
 PYTHON = VENV / "bin" / "python"
 STAMPS = VENV / "docmill-setup.json"
 
+# What comes from npm lies inside .venv as well.
+NODE = VENV / "node"
+AZURITE = "azurite@3.37.0"
+
 # Debian packages that tests use, each with a program by which we see that it is there.
 DEBIAN = {"chromium": "chromium", "poppler-utils": "pdftotext", "pgbouncer": "pgbouncer"}
 
@@ -41,6 +45,7 @@ def main() -> None:
     install_project(stamps)
     if dev:
         install_debian(stamps)
+        install_azurite(stamps)
 
 
 def make_venv() -> None:
@@ -106,6 +111,19 @@ def install_debian(stamps: dict[str, str]) -> None:
     if missing:
         say(f"skipped, so tests that use them will be skipped too: {', '.join(missing)}")
         say(f"to have them: sudo apt-get install {' '.join(missing)}")
+
+
+def install_azurite(stamps: dict[str, str]) -> None:
+    """Azure's emulator, for the tests of its store. It is only to be had from npm."""
+    if stamps.get("azurite") != AZURITE and shutil.which("npm"):
+        say(f"installing {AZURITE}")
+        quiet = ["--no-save", "--no-package-lock", "--no-audit", "--no-fund", "--loglevel=error"]
+        command = ["npm", "install", *quiet, "--prefix", str(NODE), AZURITE]
+        NODE.mkdir(exist_ok=True)
+        subprocess.run(command, cwd=NODE, capture_output=True, check=False)
+        stamp(stamps, "azurite", AZURITE)
+    if not (NODE / "node_modules" / ".bin" / "azurite-blob").exists():
+        say("skipped, so the tests of Azure will be skipped too: azurite, which npm installs")
 
 
 def has(package: str) -> bool:

@@ -59,6 +59,7 @@ async def start(settings: Settings, database_url: str) -> AsyncGenerator[Service
         finally:
             await work.close()
             await changes.close()
+            await store.close()
 
 
 def find_offer(allowed: Sequence[str], default: str) -> Offer:

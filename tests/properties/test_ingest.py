@@ -147,7 +147,9 @@ async def test_every_queued_job_carries_its_id_location_and_priority(
         (claimed,) = await queue.claim(conn, "w1", pipelines=["extract"], slots=9, lease=LEASE)
     assert (queued.kind, queued.meta["priority"]) == ("queued", job.priority)
     assert (claimed.id, claimed.upload_key) == (job.id, job.upload_key)
-    assert await intake.store.size(str(claimed.upload_key)) == 100
+    stored = await intake.store.head(str(claimed.upload_key))
+    assert stored is not None
+    assert stored.bytes == 100
 
 
 async def test_a_hundred_uploads_at_once_all_succeed(site: Site, pool: Pool) -> None:

@@ -12,7 +12,7 @@ import httpx2
 import pytest
 
 from docmill.db.pool import Pool
-from docmill.storage import local
+from docmill.storage import trying
 from docmill.web import edge, server
 from docmill.wiring import find_offer
 from sites import PDF_FILE, Site, part, rows, upload
@@ -245,7 +245,7 @@ async def test_without_a_database_the_file_is_removed_again(
 async def test_a_store_that_fails_three_times_is_told_with_a_time_to_retry(
     client: httpx2.AsyncClient, site: Site, pool: Pool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(local, "FIRST_WAIT", 0.01)
+    monkeypatch.setattr(trying, "FIRST_WAIT", 0.01)
     await upload(client)
     shutil.rmtree(site.root / "uploads")
     (site.root / "uploads").write_text("in the way")

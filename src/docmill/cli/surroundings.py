@@ -16,7 +16,7 @@ from rich.filesize import decimal
 from docmill.cli import rules
 from docmill.cli.findings import Finding, State
 from docmill.core import pipeline
-from docmill.core.faults import Faulted
+from docmill.core.faults import Faulted, Told
 from docmill.settings import Settings
 from docmill.storage import open_store
 from docmill.work.child import Nursery
@@ -86,16 +86,18 @@ async def store(settings: Settings) -> Finding:
     if settings.store is None and not _is_there(place):
         return Finding("store", State.OK, f"{place}, made at the first start")
     try:
-        opened, key = open_store(place), f"tmp/doctor-{uuid4()}"
+        opened, key = open_store(place), f"probes/{uuid4()}"
         await opened.put(key, b"docmill doctor")
-        size = await opened.size(key)
+        stored = await opened.head(key)
         await opened.delete(key)
-    except ValueError as exc:
-        return Finding("store", State.FAIL, str(exc), "Set DOCMILL_STORE to a folder.")
+        await opened.close()
+    except Told as exc:
+        what, _, advice = str(exc).partition("\n")
+        return Finding("store", State.FAIL, what, advice)
     except (Faulted, OSError) as exc:
         why = exc.detail if isinstance(exc, Faulted) else str(exc)
         return Finding("store", State.FAIL, f"can't be written: {why}", "Check DOCMILL_STORE.")
-    if size is None:
+    if stored is None:
         return Finding("store", State.FAIL, "lost what was written", "Check DOCMILL_STORE.")
     return Finding("store", State.OK, "written and read")
 

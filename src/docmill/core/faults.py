@@ -74,6 +74,12 @@ TABLE: Final[tuple[Fault, ...]] = (
         "File was removed by retention. Re-upload to regenerate",
         "Upload the file again.",
     ),
+    Fault(
+        "LINK_EXPIRED",
+        403,
+        "This link has expired",
+        "Open the document again to get a new one.",
+    ),
     Fault("NOT_READY", 409, "Conversion not finished yet", "Ask again when the job is complete."),
     Fault(
         "FORBIDDEN",

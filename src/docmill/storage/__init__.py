@@ -1,17 +1,45 @@
 """Bytes by key: one contract, one module per kind of store, opened by URL."""
 
+import importlib
 from pathlib import Path
-from urllib.parse import unquote, urlsplit
+from typing import Final
+from urllib.parse import parse_qsl, unquote, urlsplit
 
-from docmill.storage.contract import Store, Writer
+from docmill.core.faults import Told
+from docmill.storage.contract import Metadata, Store, Stored, Writer
 from docmill.storage.local import LocalStore
 
-__all__ = ["Store", "Writer", "open_store"]
+__all__ = ["Metadata", "Store", "Stored", "Writer", "open_store"]
+
+# The kinds over the network: the module that knows the library, its function, and the extra.
+KINDS: Final = {
+    "s3": ("objects", "open_s3", "s3"),
+    "az": ("objects", "open_azure", "azure"),
+    "gs": ("gcs", "open_gcs", "gcs"),
+}
+FORMS: Final = "file:///folder, s3://bucket/prefix, gs://bucket/prefix or az://container/prefix"
+
+
+class NoStore(Told):
+    """No store can be opened by this address."""
 
 
 def open_store(url: str) -> Store:
-    """`file:///srv/docmill` or a plain path."""
+    """By its address, or a plain path. Options follow a question mark, such as `?endpoint=`."""
     parts = urlsplit(url)
-    if parts.scheme not in {"", "file"}:
-        raise ValueError(f"no store of kind {parts.scheme!r}: use file:///path/to/folder")
-    return LocalStore(Path(unquote(parts.path) if parts.scheme else url))
+    if parts.scheme in {"", "file"}:
+        return LocalStore(Path(unquote(parts.path) if parts.scheme else url))
+    if parts.scheme not in KINDS or not parts.netloc:
+        raise NoStore(f"This is no address of a store: {url.partition('?')[0]}\nUse {FORMS}.")
+    module, function, extra = KINDS[parts.scheme]
+    try:
+        adapter = importlib.import_module(f"docmill.storage.{module}")
+    except ImportError as exc:
+        raise NoStore(
+            f"A store of the kind {parts.scheme}:// needs a library that is not installed"
+            f" ({exc.name}).\nRun: pip install 'docmill[{extra}]'."
+        ) from exc
+    opened: Store = getattr(adapter, function)(
+        parts.netloc, unquote(parts.path).strip("/"), dict(parse_qsl(parts.query))
+    )
+    return opened

@@ -1,9 +1,14 @@
 """What every store can do. Keys are made by us, never by a user; writes are atomic."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
-from datetime import datetime
-from typing import BinaryIO, Protocol
+from datetime import datetime, timedelta
+from typing import BinaryIO, Final, Protocol
+
+CHUNK: Final = 1 << 20
+PAGE: Final = 1000
+
+Metadata = Mapping[str, str]
 
 
 class Writer(Protocol):
@@ -16,20 +21,34 @@ class Writer(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """One object in a listing."""
+    """One object as it is now. Its generation is another whenever it was written again."""
 
     key: str
     bytes: int
     changed_at: datetime
+    generation: str
+    metadata: Metadata | None = None  # None in a listing, which may not know
 
 
 class Store(Protocol):
     """Failures come as Faulted: IO_ERROR, DISK_FULL, or EXPIRED for a key that is not there."""
 
-    async def writer(self, key: str) -> Writer: ...
-    async def put(self, key: str, data: bytes) -> None: ...
-    async def size(self, key: str) -> int | None:
-        """The stored size, None when there is no such key."""
+    @property
+    def name(self) -> str:
+        """Its address without secrets and options, by which its objects are remembered."""
+        ...
+
+    async def writer(self, key: str, *, metadata: Metadata | None = None) -> Writer: ...
+    async def put(self, key: str, data: bytes, *, metadata: Metadata | None = None) -> None:
+        """Write, or write again: the last one wins, and nobody sees half of it."""
+        ...
+
+    async def create(self, key: str, data: bytes) -> bool:
+        """Write if there is no such key; of many who try at once, one is told True."""
+        ...
+
+    async def head(self, key: str) -> Stored | None:
+        """What is stored there, with its metadata."""
         ...
 
     async def file(self, key: str) -> BinaryIO:
@@ -41,7 +60,30 @@ class Store(Protocol):
         """Deleting what is not there is fine."""
         ...
 
-    def walk(self, prefix: str) -> AsyncIterator[Stored]: ...
+    async def move(self, stored: Stored, to: str, *, metadata: Metadata | None = None) -> bool:
+        """Move exactly this generation, adding metadata; may be repeated after a crash.
+
+        True when it lies at `to` now, whoever moved it. False when it is neither here nor there;
+        a newer generation under the old key is left alone.
+        """
+        ...
+
+    def pages(self, prefix: str) -> AsyncIterator[list[Stored]]:
+        """What lies under a folder, in the order of the keys, a page at a time."""
+        ...
+
+    async def is_complete(self, stored: Stored) -> bool:
+        """False while somebody may still be writing it."""
+        ...
+
+    async def signed_url(self, key: str, *, expires: timedelta) -> str | None:
+        """An address that works for anybody until then; None where the store has none."""
+        ...
+
     async def fullness(self) -> float | None:
         """How full the store is, from 0 to 1; None where that means nothing."""
+        ...
+
+    async def close(self) -> None:
+        """Let go of its connections."""
         ...

@@ -11,11 +11,12 @@ from docmill import __version__
 from docmill.core.faults import Faulted
 from docmill.db.pool import connection
 from docmill.web import problems
-from docmill.web.api import catalog, events, exports, health, jobs, profile, results, upload
+from docmill.web.api import catalog, events, exports, files, health, jobs, profile, results, upload
 from docmill.web.auth import Tokens
 from docmill.web.contract import openapi_of
 from docmill.web.deps import Site
 from docmill.web.edge import Edge
+from docmill.web.links import Links
 from docmill.web.live import Live
 from docmill.web.metrics import Meters
 from docmill.web.paces import Paces
@@ -36,6 +37,7 @@ def create(services: Services, rules: Rules) -> FastAPI:
         meters=Meters(),
         tokens=Tokens(rules.tokens),
         readiness=Readiness(services),
+        links=Links(services.store),
     )
     app = FastAPI(
         title="docmill",
@@ -52,7 +54,9 @@ def create(services: Services, rules: Rules) -> FastAPI:
     app.add_exception_handler(RequestValidationError, problems.invalid)
     app.add_exception_handler(HTTPException, problems.refused)
     app.add_middleware(Edge, meters=site.meters, under_way=site.under_way)
-    for part in (upload, jobs, results, exports, events, catalog, profile, health, queue, docs):
+    for part in (
+        upload, jobs, results, files, exports, events, catalog, profile, health, queue, docs,
+    ):  # fmt: skip
         app.include_router(part.router)
     app.mount("/static", render.Files(directory=render.STATIC), name="static")
     return app

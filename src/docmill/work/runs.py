@@ -82,7 +82,8 @@ class ChildRunner:
         key = result_key(job.id, job.claim, form)
         await self._store.put(key, packed)
         failpoints.hit("result.stored")
-        if await self._store.size(key) != len(packed):
+        stored = await self._store.head(key)
+        if stored is None or stored.bytes != len(packed):
             raise Faulted("IO_ERROR", "the stored result is not what was written")
         sha256 = hashlib.sha256(made.content).hexdigest()
         size = len(made.content)
@@ -104,7 +105,7 @@ class ChildRunner:
         assert job.duplicate_of is not None
         async with self._pool.connection() as conn:
             known = await results.of_job(conn, job.duplicate_of, form)
-        if known is None or await self._store.size(known.key) is None:
+        if known is None or await self._store.head(known.key) is None:
             return None
         packed = b"".join([chunk async for chunk in self._store.chunks(known.key)])
         content = await asyncio.to_thread(gzip.decompress, packed)

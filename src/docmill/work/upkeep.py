@@ -5,7 +5,6 @@ import gzip
 import json
 import random
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Final
@@ -139,17 +138,15 @@ async def _archive_events(upkeep: Upkeep) -> None:
             key = (
                 f"archive/events/{datetime.now(UTC):%Y/%m}/{old[0]['id']}-{old[-1]['id']}.jsonl.gz"
             )
-            with suppress(FileExistsError):
-                await upkeep.store.put(key, gzip.compress(lines.encode(), mtime=0))
+            await upkeep.store.create(key, gzip.compress(lines.encode(), mtime=0))
 
 
 async def _remove_orphans(upkeep: Upkeep) -> None:
     """Files that no row knows: left by a crash between storing and writing down."""
     before = datetime.now(UTC) - ORPHAN_AGE
     for prefix in ("uploads", "results"):
-        old = [item.key async for item in upkeep.store.walk(prefix) if item.changed_at < before]
-        for start in range(0, len(old), BATCH):
-            keys = old[start : start + BATCH]
+        async for page in upkeep.store.pages(prefix):
+            keys = [item.key for item in page if item.changed_at < before]
             async with upkeep.pool.connection() as conn:
                 known = await documents.known_keys(conn, keys)
             for key in set(keys) - known:

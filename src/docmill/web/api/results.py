@@ -6,7 +6,6 @@ from collections.abc import AsyncIterator
 from datetime import datetime
 from pathlib import PurePath
 from typing import Annotated, Any, Final, Literal
-from urllib.parse import quote
 
 from fastapi import APIRouter, Header, Query
 from pydantic import BaseModel, Field
@@ -21,6 +20,7 @@ from docmill.db.results import Result
 from docmill.web import asking, problems
 from docmill.web.api.jobs import LOOKUP
 from docmill.web.deps import Asker, Here, Site, own_job
+from docmill.web.streams import attachment, opened
 
 router = APIRouter(prefix="/api", tags=["results"])
 
@@ -63,7 +63,7 @@ async def download_result(
         result = await results.of_job(conn, job.id, form)
         _check_there(job, result)
         assert result is not None
-    packed = await _opened(here, result)
+    _, packed = await opened(here.services.store, result.key)
     async with connection(here.services.pool) as conn:
         await jobs.count_download(conn, job.id)
     here.services.changes.ring()
@@ -92,19 +92,6 @@ def _check_there(job: Job, result: Result | None) -> None:
         raise Faulted("NOT_READY", jobId=str(job.id), jobStatus=str(job.status))
     if result is None:
         raise Faulted("EXPIRED", jobId=str(job.id))
-
-
-async def _opened(here: Site, result: Result) -> AsyncIterator[bytes]:
-    """The stored bytes. The first are read now, so that a missing file still gets its answer."""
-    chunks = here.services.store.chunks(result.key)
-    first = await anext(chunks, b"")
-
-    async def whole() -> AsyncIterator[bytes]:
-        yield first
-        async for chunk in chunks:
-            yield chunk
-
-    return whole()
 
 
 async def unpacked(packed: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
@@ -148,11 +135,8 @@ async def _forget(here: Site, job: Job, delivery: Delivery) -> None:
 
 
 def _disposition(job: Job, result: Result) -> str:
-    """RFC 6266: a plain name for old clients, the whole one for the others."""
     stem = PurePath(job.original_filename).stem or "result"
-    name = stem + ENDINGS.get(result.content_type, "")
-    plain = "".join(c if c.isascii() and (c.isalnum() or c in " ._-") else "_" for c in name)
-    return f"attachment; filename=\"{plain}\"; filename*=UTF-8''{quote(name, safe='')}"
+    return attachment(stem + ENDINGS.get(result.content_type, ""))
 
 
 class StatusAnswer(BaseModel):
@@ -185,7 +169,8 @@ async def job_status(job_id: str, here: Here, owner: Asker) -> Response:
     facts = _facts(job)
     if result is None:
         return JSONResponse(facts | _error(job))
-    body = _with_result(facts, unpacked(await _opened(here, result)))
+    _, packed = await opened(here.services.store, result.key)
+    body = _with_result(facts, unpacked(packed))
     return StreamingResponse(body, media_type="application/json")
 
 

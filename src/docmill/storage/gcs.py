@@ -1,0 +1,164 @@
+"""Google Cloud Storage, whose generations and preconditions make every move exact."""
+
+from collections.abc import Generator, Iterator, Mapping
+from contextlib import contextmanager
+from datetime import timedelta
+from io import SEEK_END
+from typing import Any, BinaryIO, Final
+
+import google.auth.credentials
+from google.api_core import exceptions
+from google.auth.credentials import AnonymousCredentials
+from google.auth.exceptions import GoogleAuthError
+from google.cloud import storage
+from google.cloud.storage.exceptions import DataCorruption, InvalidResponse
+
+from docmill.storage.contract import CHUNK, PAGE, Metadata, Stored
+from docmill.storage.remote import RemoteStore
+from docmill.storage.trying import StoreError
+
+PART: Final = 8 << 20
+TIMEOUT: Final = (5, 60)
+TROUBLES: Final[tuple[type[Exception], ...]] = (
+    exceptions.GoogleAPIError,
+    GoogleAuthError,
+    DataCorruption,
+    InvalidResponse,
+)
+# Tries are counted in one place, which is ours.
+ALONE: Final[dict[str, Any]] = {"retry": None, "timeout": TIMEOUT}
+
+
+def open_gcs(bucket: str, prefix: str, options: Mapping[str, str]) -> RemoteStore:
+    """Credentials are found as Google's tools find them; `endpoint` is for an emulator."""
+    given: dict[str, Any] = {}
+    endpoint = options.get("endpoint")
+    if endpoint:
+        given["client_options"] = {"api_endpoint": endpoint}
+    if options.get("anonymous"):
+        given |= {"credentials": AnonymousCredentials(), "project": "docmill"}
+    client: Any = storage.Client(**given)
+    return RemoteStore(GcsDriver(client, bucket, prefix, endpoint))
+
+
+class GcsDriver:
+    """One bucket, below a prefix."""
+
+    def __init__(self, client: Any, bucket: str, prefix: str, endpoint: str | None) -> None:
+        self._client: Any = client
+        self._bucket: Any = client.bucket(bucket)
+        self._prefix: str = f"{prefix}/" if prefix else ""
+        self._endpoint: str | None = endpoint
+        self.name: str = f"gs://{bucket}/{prefix}" if prefix else f"gs://{bucket}"
+
+    def _blob(self, key: str) -> Any:
+        return self._bucket.blob(self._prefix + key)
+
+    def put(self, key: str, file: BinaryIO, metadata: Metadata) -> None:
+        with told():
+            blob = self._blob(key)
+            size = file.seek(0, SEEK_END)
+            blob.chunk_size = PART if size > PART else None
+            blob.metadata = dict(metadata)
+            blob.upload_from_file(file, rewind=True, size=size, **ALONE)
+
+    def create(self, key: str, data: bytes) -> bool:
+        with told():
+            try:
+                self._blob(key).upload_from_string(data, if_generation_match=0, **ALONE)
+            except exceptions.PreconditionFailed:
+                return False
+            return True
+
+    def head(self, key: str) -> Stored | None:
+        with told():
+            found = self._bucket.get_blob(self._prefix + key, **ALONE)
+            return found and self._stored(found)
+
+    def _stored(self, found: Any) -> Stored:
+        key = found.name.removeprefix(self._prefix)
+        metadata = dict(found.metadata or {})
+        return Stored(key, found.size, found.updated, str(found.generation), metadata)
+
+    def read(self, key: str) -> Iterator[bytes]:
+        with told(), self._blob(key).open("rb", chunk_size=CHUNK, **ALONE) as file:
+            while chunk := file.read(CHUNK):
+                yield chunk
+
+    def delete(self, key: str) -> None:
+        with told():
+            try:
+                self._blob(key).delete(**ALONE)
+            except exceptions.NotFound:
+                return
+
+    def copy(self, stored: Stored, to: str, metadata: Metadata) -> None:
+        """By the server, of this generation, to where nothing is yet."""
+        generation = int(stored.generation)
+        with told():
+            source = self._blob(stored.key)
+            source.reload(if_generation_match=generation, **ALONE)
+            target = self._blob(to)
+            target.metadata = {**(source.metadata or {}), **metadata}
+            target.content_type = source.content_type
+            token = None
+            while True:
+                token, _, _ = target.rewrite(
+                    source,
+                    token=token,
+                    if_generation_match=0,
+                    if_source_generation_match=generation,
+                    **ALONE,
+                )
+                if token is None:
+                    return
+
+    def remove(self, stored: Stored) -> None:
+        generation = int(stored.generation)
+        with told():
+            try:
+                self._blob(stored.key).delete(if_generation_match=generation, **ALONE)
+            except (exceptions.NotFound, exceptions.PreconditionFailed):
+                return
+
+    def pages(self, prefix: str, after: str) -> Iterator[list[Stored]]:
+        start = f"{self._prefix}{after}\0" if after else None
+        with told():
+            listing = self._client.list_blobs(
+                self._bucket,
+                prefix=f"{self._prefix}{prefix}/",
+                start_offset=start,
+                page_size=PAGE,
+                **ALONE,
+            )
+            for page in listing.pages:
+                if found := [self._stored(blob) for blob in page]:
+                    yield found
+
+    def sign(self, key: str, expires: timedelta) -> str | None:
+        """Only with a key of our own; credentials of the machine itself cannot sign."""
+        # The client keeps what it found, and has no public name for it.
+        signer = self._client._credentials  # noqa: SLF001
+        if not isinstance(signer, google.auth.credentials.Signing):
+            return None
+        with told():
+            return self._blob(key).generate_signed_url(
+                version="v4",
+                expiration=expires,
+                method="GET",
+                api_access_endpoint=self._endpoint or "https://storage.googleapis.com",
+            )
+
+    def close(self) -> None:
+        self._client.close()
+
+
+@contextmanager
+def told() -> Generator[None]:
+    """The library's exceptions as ours; a generation that is gone is not found."""
+    try:
+        yield
+    except (exceptions.NotFound, exceptions.PreconditionFailed) as exc:
+        raise FileNotFoundError("no such generation in the store") from exc
+    except TROUBLES as exc:
+        raise StoreError(str(exc)[:300]) from None

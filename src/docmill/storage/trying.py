@@ -1,0 +1,41 @@
+"""Calls to a store that may be repeated: run in a thread, tried three times, then a fault."""
+
+import asyncio
+import errno
+from collections.abc import Callable
+from typing import Final, ParamSpec, TypeVar
+
+from docmill.core.faults import Faulted
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+TRIES: Final = 3
+FIRST_WAIT: Final = 1.0
+FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
+
+
+class StoreError(OSError):
+    """What an adapter makes of its library's exceptions; the library's own is its cause."""
+
+
+async def tried(call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """Three tries, the waits growing. What is missing or full is so at every try."""
+    wait = FIRST_WAIT
+    for left in reversed(range(TRIES)):
+        try:
+            return await asyncio.to_thread(call, *args, **kwargs)
+        except OSError as exc:
+            if not left or exc.errno in FULL or isinstance(exc, FileNotFoundError):
+                raise as_fault(exc) from exc
+        await asyncio.sleep(wait)
+        wait *= 2
+    raise AssertionError("unreachable")
+
+
+def as_fault(exc: OSError) -> Faulted:
+    if exc.errno in FULL:
+        return Faulted("DISK_FULL", str(exc), retryAfter=60)
+    if isinstance(exc, FileNotFoundError):
+        return Faulted("EXPIRED", "no such key in the store")
+    return Faulted("IO_ERROR", str(exc), retryAfter=60)

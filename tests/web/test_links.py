@@ -1,0 +1,76 @@
+"""Signed addresses of stored files: they open one file, for a while, and cannot be bent."""
+
+from datetime import timedelta
+
+import httpx2
+import pytest
+
+from docmill.web.links import SECRET_KEY, Links
+from sites import PDF_FILE, Site
+
+pytestmark = pytest.mark.anyio
+
+HOUR = timedelta(hours=1)
+
+
+async def link(site: Site, key: str = "uploads/a", expires: timedelta = HOUR) -> str:
+    await site.services.store.put(key, PDF_FILE)
+    links = Links(site.services.store)
+    return await links.url(key, expires=expires, base=site.url, filename="Bestätigung 1.pdf")
+
+
+async def test_a_signed_address_opens_the_exact_file_for_anybody(site: Site) -> None:
+    url = await link(site)
+    async with httpx2.AsyncClient(trust_env=False) as stranger:
+        answer = await stranger.get(url)
+    assert (answer.status_code, answer.content) == (200, PDF_FILE)
+    assert answer.headers["content-type"] == "application/pdf"
+    assert answer.headers["content-disposition"].startswith("attachment; filename=")
+    assert "Best%C3%A4tigung%201.pdf" in answer.headers["content-disposition"]
+    assert answer.headers["cache-control"] == "private, no-store"
+    assert "set-cookie" not in answer.headers
+
+
+async def test_an_address_whose_time_is_over_is_refused(
+    site: Site, client: httpx2.AsyncClient
+) -> None:
+    answer = await client.get(await link(site, expires=timedelta(0)))
+    assert (answer.status_code, answer.json()["code"]) == (403, "LINK_EXPIRED")
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [("uploads/a", "uploads/b"), ("until=1", "until=2"), ("name=Best", "name=Test"),
+     ("signature=", "signature=0"), ("uploads/a", SECRET_KEY)],
+)  # fmt: skip
+async def test_a_changed_address_is_refused(
+    site: Site, client: httpx2.AsyncClient, old: str, new: str
+) -> None:
+    await site.services.store.put("uploads/b", b"%PDF another's")
+    url = await link(site)
+    changed = url.replace(old, new)[: len(url) + len(new) - len(old)]
+    assert changed != url
+    answer = await client.get(changed)
+    assert (answer.status_code, answer.json()["code"]) in {
+        (403, "LINK_EXPIRED"),
+        (400, "BAD_REQUEST"),
+    }
+    assert b"another" not in answer.content
+
+
+async def test_every_process_of_one_store_believes_the_same_addresses(site: Site) -> None:
+    url = await link(site)
+    assert await link(site) == url or "until" in url
+    other = Links(site.services.store)
+    signature = url.rpartition("signature=")[2]
+    until = int(url.partition("until=")[2].partition("&")[0])
+    await other.check("uploads/a", until, "Bestätigung 1.pdf", signature)
+
+
+async def test_a_file_that_retention_removed_is_told_so(
+    site: Site, client: httpx2.AsyncClient
+) -> None:
+    url = await link(site)
+    await site.services.store.delete("uploads/a")
+    answer = await client.get(url)
+    assert (answer.status_code, answer.json()["code"]) == (404, "EXPIRED")
