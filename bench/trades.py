@@ -93,7 +93,9 @@ def _other_errors(records: Iterable[dict[str, Any]], results: dict[str, dict[str
             missed = [key for key in want if key not in got]
             extra = [key for key in got if key not in want]
             if missed or extra:
-                print(f"{record['file']}: {len(want)} wanted, missed {missed[:4]}, extra {extra[:4]}")
+                print(
+                    f"{record['file']}: {len(want)} wanted, missed {missed[:4]}, extra {extra[:4]}"
+                )
 
 
 def _key(trade: dict[str, Any]) -> tuple[str, str, float]:
@@ -107,7 +109,7 @@ def _key(trade: dict[str, Any]) -> tuple[str, str, float]:
 def judged(
     records: Iterable[dict[str, Any]], results: dict[str, dict[str, Any]]
 ) -> Iterator[tuple[float, bool]]:
-    """Each trade of the documents with one: its confidence, and whether all its values are right."""
+    """Each trade of documents with one: its confidence, and whether all its values are right."""
     for record in records:
         found = results[record["sha256"]].get("trades", [])
         if record["kind"] == "single" and len(found) == 1:

@@ -23,7 +23,7 @@ from docmill.wiring import CannotStart, Services, log_to_stderr, start
 from docmill.work import identity
 from docmill.work.child import Nursery
 from docmill.work.remote import resting
-from docmill.work.runs import ChildRunner
+from docmill.work.runs import ChildRunner, with_options
 from docmill.work.upkeep import keep_up
 from docmill.work.worker import Links, Worker
 
@@ -136,12 +136,17 @@ async def _work(settings: Settings, services: Services, stop: Stop) -> None:
         limits = rules.limits(settings)
         nursery = await stack.enter_async_context(Nursery(limits, pipelines=work_rules.pipelines))
         runner = ChildRunner(
-            services.pool, services.store, nursery, elsewhere=elsewhere, services=asked
+            services.pool,
+            services.store,
+            nursery,
+            elsewhere=elsewhere,
+            services=asked,
         )
         confinement = await nursery.warm()
         if confinement.missing:
             log.warning("child.less_confined", missing=confinement.missing)
-        worker = Worker(links, work_rules, runner, me)
+        told = with_options(runner, rules.pipeline_options(settings))
+        worker = Worker(links, work_rules, told, me)
         stop.tell(worker.stop)
         upkeep = asyncio.create_task(
             keep_up(rules.upkeep_rules(settings, services, work_rules, me))

@@ -127,6 +127,10 @@ TABLE: Final[tuple[Fault, ...]] = (
         retried=True,
     ),
     *services.TABLE,
+    Fault("TRADE_NOT_FOUND", 404, "Trade not found", "GET /api/trades lists the trades."),
+    Fault(
+        "DOCUMENT_NOT_FOUND", 404, "Document not found", "GET /api/documents lists the documents."
+    ),
     Fault(
         "UNKNOWN_PIPELINE",
         400,

@@ -207,7 +207,9 @@ class Audited:
     after: dict[str, Any] | None
 
 
-AUDIT: Final = "SELECT at, who, action, before, after FROM trade_audit WHERE trade_id = %s ORDER BY id"
+AUDIT: Final = (
+    "SELECT at, who, action, before, after FROM trade_audit WHERE trade_id = %s ORDER BY id"
+)
 
 
 async def audit(conn: Connection, trade_id: TradeId) -> list[Audited]:

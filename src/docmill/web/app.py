@@ -11,7 +11,19 @@ from docmill import __version__
 from docmill.core.faults import Faulted
 from docmill.db.pool import connection
 from docmill.web import problems
-from docmill.web.api import catalog, events, exports, files, health, jobs, profile, results, upload
+from docmill.web.api import (
+    catalog,
+    documents,
+    events,
+    exports,
+    files,
+    health,
+    jobs,
+    profile,
+    results,
+    trades,
+    upload,
+)
 from docmill.web.auth import Tokens
 from docmill.web.contract import openapi_of
 from docmill.web.deps import Site
@@ -55,6 +67,8 @@ def create(services: Services, rules: Rules) -> FastAPI:
     app.add_exception_handler(HTTPException, problems.refused)
     app.add_middleware(Edge, meters=site.meters, under_way=site.under_way)
     for part in (
+        trades,
+        documents,
         upload, jobs, results, files, exports, events, catalog, profile, health, queue, docs,
     ):  # fmt: skip
         app.include_router(part.router)

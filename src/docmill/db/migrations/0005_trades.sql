@@ -82,3 +82,13 @@ BEGIN
 END $$;
 CREATE TRIGGER trades_audit AFTER INSERT OR UPDATE OR DELETE ON trades
     FOR EACH ROW EXECUTE FUNCTION trades_audited();
+
+-- A wish to read many documents again; its jobs carry its id in their options.
+CREATE TABLE reprocesses (
+    id         uuid PRIMARY KEY,
+    owner      text        NOT NULL REFERENCES owners,
+    asked      jsonb       NOT NULL,
+    total      integer     NOT NULL CHECK (total >= 0),
+    created_at timestamptz NOT NULL DEFAULT now()
+);
+CREATE INDEX jobs_reprocess ON jobs ((options ->> 'reprocess')) WHERE options ? 'reprocess';

@@ -41,9 +41,7 @@ class TradesPipeline:
         return Output({**about, **read_from, **found}, rows=rows)
 
 
-def _read(
-    sheet: Sheet, tools: Tools, threshold: float, warnings: list[str]
-) -> tuple[Reading, str]:
+def _read(sheet: Sheet, tools: Tools, threshold: float, warnings: list[str]) -> tuple[Reading, str]:
     """The trades and who read them: the parser outside if there is one, else we ourselves; a
     language model, if there is one, where we have doubts."""
     if told.PARSER in tools.services:

@@ -38,7 +38,7 @@ class Converted:
 
 
 def settled(figures: Sequence[Figure], deal: Deal, opening: int) -> Settled:
-    """The settlement that fees and taxes explain best; `opening` is the row that opens the trade."""
+    """The settlement that fees and taxes explain best; `opening` is the trade's first row."""
     candidates = [f for f in figures if _may_settle(f, deal)]
     candidates = candidates or _booked(figures, deal, opening)
     best, score = Settled(), -1.0
@@ -50,9 +50,7 @@ def settled(figures: Sequence[Figure], deal: Deal, opening: int) -> Settled:
     return _exchanged(figures, candidates, best)
 
 
-def _exchanged(
-    figures: Sequence[Figure], candidates: Sequence[Figure], found: Settled
-) -> Settled:
+def _exchanged(figures: Sequence[Figure], candidates: Sequence[Figure], found: Settled) -> Settled:
     """The same amount in the currency of the account, where it is given after a rate."""
     amount = found.amount
     if amount is None:
@@ -174,14 +172,14 @@ def converted(figures: Sequence[Figure], deal: Deal, money: str) -> Converted | 
     return None
 
 
-def worked_out(
-    figures: Sequence[Figure], deal: Deal, amount: Figure | None
-) -> Converted | None:
+def worked_out(figures: Sequence[Figure], deal: Deal, amount: Figure | None) -> Converted | None:
     """The notional by the rate, the way round that comes nearer to what was settled."""
     rates = rates_of(figures)
     if not rates or amount is None:
         return None
-    ways = [way for rate in rates for way in (deal.notional_value / rate, deal.notional_value * rate)]
+    ways = [
+        way for rate in rates for way in (deal.notional_value / rate, deal.notional_value * rate)
+    ]
     best = min(ways, key=lambda way: abs(way - amount.value))
     near = abs(best - amount.value) <= amount.value * Decimal("0.35")
     return Converted(best.quantize(Decimal("0.01")), None) if near else None

@@ -65,7 +65,9 @@ def _signed(rows: Sequence[Row], figures: Sequence[Figure]) -> list[Block]:
             continue
         out, paid = deal.quantity.number.value < 0, deal.notional.number.value < 0
         if out != paid:
-            found.append(Block(Anchor(row, "sell" if out else "buy", SIGNED, 0), row.index, row.index, deal))
+            found.append(
+                Block(Anchor(row, "sell" if out else "buy", SIGNED, 0), row.index, row.index, deal)
+            )
     return found
 
 

@@ -85,9 +85,7 @@ def _score(label: str, row: Row, day: Day, anchor: Row | None, settles: bool) ->
 def _weight(label: str) -> float:
     """What the words say: the one that ends nearest to the date."""
     found = [
-        (match.end(), weight)
-        for weight, pattern in TRADE_DAY
-        for match in pattern.finditer(label)
+        (match.end(), weight) for weight, pattern in TRADE_DAY for match in pattern.finditer(label)
     ]
     settles = [match.end() for match in SETTLEMENT_DAY.finditer(label)]
     if not found:

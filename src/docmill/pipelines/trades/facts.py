@@ -5,39 +5,83 @@ from collections.abc import Sequence
 from typing import Final
 
 from docmill.pipelines.trades import identifiers
-from docmill.pipelines.trades.lexicon import ASSETS, EXCHANGE
 from docmill.pipelines.trades.model import Value, read_from
 from docmill.pipelines.trades.rows import Row, fold
 
 CHECKED: Final = 0.99
 UNCHECKED: Final = 0.55
 _TICKER: Final = re.compile(
-    r"\b(?:stock code|ticker(?: symbol)?|symbol|k(?:ü|ue)rzel|epic|tidm)\b[\s:]*([A-Z][A-Z0-9.]{0,5})\b",
+    r"\b(?:stock code|ticker(?: symbol)?|symbol|k(?:ü|ue)rzel|epic"
+    r"|tidm)\b[\s:]*([A-Z][A-Z0-9.]{0,5})\b",
     re.IGNORECASE,
 )
 _NAMED: Final = re.compile(
-    r"^(?:wertpapier(?:bezeichnung)?|titel|fonds(?:name)?|security(?: name| description)?|instrument|stock"
+    r"^(?:wertpapier(?:bezeichnung)?|titel|fonds(?:name)?|security(?: name| description)?"
+    r"|instrument|stock"
     r"|bezeichnung|titre|valeur|naam|titolo|valor|description|investment|fund)\b[\s:.]*",
     re.IGNORECASE,
 )
-_MIC: Final = re.compile(r"\((X[A-Z]{3})\)|\b(XETRA|Xetra|Tradegate|Quotrix|gettex|NYSE|NASDAQ|LSE|Euronext \w+)\b")
+_MIC: Final = re.compile(
+    r"\((X[A-Z]{3})\)|\b(XETRA|Xetra|Tradegate|Quotrix|gettex|NYSE|NASDAQ|LSE|Euronext \w+)\b"
+)
 _COMPANY: Final = re.compile(
-    r"\b(?:bank\w*|broker\w*|securities|sparkasse|\w*kasse|capital|invest\w*|trading|banque|banca|banco|depot\w*|GmbH|AG|plc|Ltd|Limited|Inc|S\.?A\.?)\b",
+    r"\b(?:bank\w*|broker\w*|securities|sparkasse|\w*kasse|capital|invest\w*|trading|banque"
+    r"|banca|banco|depot\w*|GmbH|AG|plc|Ltd|Limited|Inc|S\.?A\.?)\b",
     re.IGNORECASE,
 )
 _NOISE: Final = re.compile(
-    r"(?:\b(?:St(?:ü|ue|�)?ck|Stk|ST|Nominale?|WKN|ISIN|Valor|Kauf|Verkauf|Buy|Sell|Bought|Sold|Koop|Acquisto)\b"
+    r"(?:\b(?:St(?:ü|ue|�)?ck|Stk|ST|Nominale?|WKN|ISIN|Valor|Kauf|Verkauf|Buy|Sell|Bought"
+    r"|Sold|Koop|Acquisto)\b"
     r"|\(?\b[A-Z0-9]{6}\b\)?|[():/]|\d[\d.,']*\s*(?:EUR|USD|CHF|GBP|%)?)"
 )
 MOST_NAME: Final = 80
+ASSETS: Final = (
+    ("etf", re.compile(r"\b(?:etf|u ?etf|ucits|etfs|etc|etn)\b")),
+    (
+        "option",
+        re.compile(r"\b(?:optionsschein\w*|call|put|warrant|knock out|turbo\w*|options?)\b"),
+    ),
+    ("certificate", re.compile(r"\b(?:zertifikat\w*|certificate|discountzert\w*|faktor\w*)\b")),
+    (
+        "bond",
+        re.compile(
+            r"\b(?:anleihe\w*|obligation\w*|bonds?|schuldverschr\w*|notes?|pfandbrief\w*"
+            r"|inhaber schuldv\w*|treasury|nennwert)\b"
+        ),
+    ),
+    ("crypto", re.compile(r"\b(?:bitcoin|ethereum|krypto\w*|crypto\w*|btc|eth|xrp)\b")),
+    (
+        "fund",
+        re.compile(r"\b(?:fonds?\w*|fund|funds|sicav|opcvm|fcp|inhaber anteile|anteile|anteil)\b"),
+    ),
+    (
+        "equity",
+        re.compile(
+            r"\b(?:aktien?|shares?|stock|namens? aktien|inhaber aktien|actions?|acciones"
+            r"|equity|inc|corp|plc|registered shares|reg shs|azioni|aktie|aandelen|ag|se|nv"
+            r"|sa)\b"
+        ),
+    ),
+)
+EXCHANGE: Final = re.compile(
+    r"\b(?:handels(?:platz|ort)|ausf(?:u|ue)?hrungs(?:platz|ort)(?: art)?|ausf platz(?: art)?"
+    r"|handels ausf(?:u|ue)?hrungsplatz|b(?:o|oe)?rsenplatz|abschlussort|b(?:o|oe)?rse|ort"
+    r"|trading venue"
+    r"|venue(?: of execution)?|execution venue|market ?place|exchange|market|stock exchange"
+    r"|place of execution|lieu d exe?cution|march|place|uitvoeringsplaats|beurs"
+    r"|sede di (?:negoziazione|esecuzione)|mercato|mercado|bolsa|handelsplads"
+    r"|markedsplads)\b"
+)
 
 
 def isin(rows: Sequence[Row], near: int) -> Value | None:
     """The ISIN nearest to a row; one whose check figure fails only where no other is there."""
     found: list[tuple[float, Row, int, int, str]] = []
     for row in rows:
-        for match in identifiers.ISIN.finditer(row.text):
-            found.append((_isin_worth(match[1]), row, match.start(1), match.end(1), match[1]))
+        found += [
+            (_isin_worth(match[1]), row, match.start(1), match.end(1), match[1])
+            for match in identifiers.ISIN.finditer(row.text)
+        ]
         for match in identifiers.GROUPED.finditer(row.text):
             code = "".join(match.groups())
             if identifiers.is_isin(code) and match[0] != code:
@@ -133,7 +177,9 @@ def exchange(rows: Sequence[Row]) -> Value | None:
         words = row.plain[match.end() :].split() if match else []
         if match and 0 < len(words) <= 8:
             skip = len(row.plain[: match.end()].split())
-            shown = re.sub(r"\s*\(.*?\)|\s{2,}.*", "", " ".join(row.text.split()[skip:])).strip(" :")
+            shown = re.sub(r"\s*\(.*?\)|\s{2,}.*", "", " ".join(row.text.split()[skip:])).strip(
+                " :"
+            )
             if shown and not shown[0].isdigit():
                 return read_from(row, 0, len(row.text), shown[:60], 0.75)
     for row in rows:

@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from itertools import pairwise
 from typing import Final
 
 from docmill.pipelines.trades.lexicon import LABELS, PER_UNIT, UNITS
@@ -21,10 +22,14 @@ UNIT: Final = 1.0
 UNDER: Final = 0.9
 LONG: Final = 7  # figures without a separator: an account, not an amount
 MONEY_ROLES: Final = frozenset({"notional", "settlement", "fees", "taxes"})
-_ASIDE: Final = re.compile(r"\b(?:(?:vom|of|de) kurswert|(?:vor|nach) steuern|(?:before|after) tax)\b")
+_ASIDE: Final = re.compile(
+    r"\b(?:(?:vom|of|de) kurswert|(?:vor|nach) steuern|(?:before|after) tax)\b"
+)
 _PAIR: Final = re.compile(r"\b[A-Z]{3}(?: ?/ ?| )[A-Z]{3}\)?:?\s*$")
 _EQUATION: Final = re.compile(r"\b1(?:[.,]0+)? [A-Z]{3} = (?:[A-Z]{3} )?$")
-_RATE_WORDS: Final = re.compile(r"\b(?:zum|kurs|von|change|\w*kurs|exchange rate|at|rate|wisselkoers)\b")
+_RATE_WORDS: Final = re.compile(
+    r"\b(?:zum|kurs|von|change|\w*kurs|exchange rate|at|rate|wisselkoers)\b"
+)
 _CURRENCIES: Final = re.compile(r"\b(?:eur|usd|chf|gbp|aud|cad|jpy|sek|nok|dkk|zum|per|am)\b")
 _ACCOUNT: Final = re.compile(
     r"\b(?:\w*konto(?:s|nummer)?|iban|account|verrechnungskonto|depot\w*|rekening)"
@@ -169,8 +174,8 @@ def _left(row: Row, number: Number) -> list[tuple[str, float]]:
     label = _label(row, number)
     found: list[tuple[int, int, str]] = []
     for role, pattern in LABELS.items():
-        for match in pattern.finditer(label):
-            found.append((match.end(), match.end() - match.start(), role))
+        spans = [match.span() for match in pattern.finditer(label)]
+        found += [(end, end - start, role) for start, end in spans]
     if not found:
         return [("fx", BESIDE)] if not label and LABELS["fx"].match(row.plain) else []
     last, length, _ = max(found)
@@ -234,7 +239,7 @@ def _finest(row: Row) -> list[Number]:
 
 def _spread(columns: Sequence[Heading]) -> bool:
     """Whether the head is set in columns, so that places mean something."""
-    pairs = list(zip(columns, columns[1:], strict=False))
+    pairs = list(pairwise(columns))
     wide = [b.box.x0 - a.box.x1 > SPREAD * a.box.height for a, b in pairs]
     return bool(wide) and 2 * sum(wide) > len(wide)
 

@@ -117,7 +117,13 @@ def _scope(
     start = blocks[at - 1].last + 1 if at else 0
     own = rows[block.first : block.last + 1]
     inside = [f for f in figures if block.first <= f.row.index <= block.last]
-    return Scope(own, [*rows[start : block.first], *rows[: blocks[0].first]], inside, block.anchor, block.deal)
+    return Scope(
+        own,
+        [*rows[start : block.first], *rows[: blocks[0].first]],
+        inside,
+        block.anchor,
+        block.deal,
+    )
 
 
 def _distinct(trades: Sequence[Trade]) -> list[Trade]:
@@ -216,9 +222,7 @@ def _sum(parts: Sequence[Figure], balanced: bool) -> Value | None:
     return _number(parts[0], plain(total), 0.93 if balanced else 0.5)
 
 
-def _notional(
-    scope: Scope, settled: amounts.Settled, currency: str, sure: float
-) -> Value | None:
+def _notional(scope: Scope, settled: amounts.Settled, currency: str, sure: float) -> Value | None:
     """The notional in the currency of the account."""
     deal, amount = scope.deal, settled.amount
     if deal.notional is None:

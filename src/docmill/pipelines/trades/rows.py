@@ -18,7 +18,9 @@ SPACED: Final = 4  # so many single letters in a row are one word, spaced out
 _PARTS: Final = re.compile(r"\d[\d.,'’]*|[^\d]+?(?=\d|(?<=[a-zäöü])[A-ZÄÖÜ]|$)")
 _KEPT: Final = re.compile(r"[^a-z0-9]+")
 _TIME: Final = re.compile(r"\b\d{1,2}[:.]\d{2}[:.]\d{2}(?:[.:]\d+)?\b|\b\d{1,2}:\d{2}\b")
-_IBAN: Final = re.compile(r"\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){3,7}(?: [A-Z0-9]{1,4}(?![.,\dA-Z]))?\b")
+_IBAN: Final = re.compile(
+    r"\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){3,7}(?: [A-Z0-9]{1,4}(?![.,\dA-Z]))?\b"
+)
 _CODE: Final = re.compile(r"\b(?=[A-Z0-9]*[A-Z])(?=[A-Z0-9]*\d)[A-Z0-9]{6,}\b")
 _LINKED: Final = re.compile(r"\d+(?:[-/]\d+){1,}[-/]?\d*")
 _DAY_MONTH: Final = re.compile(r"^(?:[^\d\s]\S*\s)?(\d{1,2})\.\s?(\d{1,2})\.?(?=\s)")
@@ -26,8 +28,12 @@ _YEAR: Final = re.compile(r"\b20\d\d\b")
 _ACCOUNT: Final = re.compile(r"\d{6,} [A-Z]{3} [-+]?\d")
 _FOLLOWED: Final = re.compile(r"\s*[-+]?\d")
 _OWN_MONEY: Final = re.compile(r"\s*(?:[A-Z]{3}|[€$£])$")
-_AMERICAN: Final = re.compile(r"\b(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]* \d{1,2}, \d{4}\b")
-_BEFORE_SUM: Final = re.compile(r"(?<=\s)(\d{2})\.(\d{2})\.?(?=\s+[-+]?[\d.]*\d,\d\d[-+]?(?:\s[A-Z]{1,3})?$)")
+_AMERICAN: Final = re.compile(
+    r"\b(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]* \d{1,2}, \d{4}\b"
+)
+_BEFORE_SUM: Final = re.compile(
+    r"(?<=\s)(\d{2})\.(\d{2})\.?(?=\s+[-+]?[\d.]*\d,\d\d[-+]?(?:\s[A-Z]{1,3})?$)"
+)
 _MONTH_DAY: Final = re.compile(r"^([A-Z][a-z]{2,8})\.? (\d{1,2})(?=[\s,])")
 
 
@@ -159,7 +165,9 @@ def _merged(run: Sequence[Word]) -> list[Word]:
 
 def _year(texts: Sequence[str], *, month_first: bool) -> int | None:
     """The year that rows without one mean: the latest that most dates of the paper name."""
-    years = [found.day.year for text in texts for found in dates.find(text, month_first=month_first)]
+    years = [
+        found.day.year for text in texts for found in dates.find(text, month_first=month_first)
+    ]
     if not years:
         years = [int(match[0]) for text in texts for match in _YEAR.finditer(text)]
     return max(years, key=years.count) if years else None
@@ -167,12 +175,15 @@ def _year(texts: Sequence[str], *, month_first: bool) -> int | None:
 
 def _days(text: str, year: int | None, *, month_first: bool) -> tuple[Day, ...]:
     found = [
-        Day(item.day, item.start, item.end)
-        for item in dates.find(text, month_first=month_first)
+        Day(item.day, item.start, item.end) for item in dates.find(text, month_first=month_first)
     ]
     if year and not (found and found[0].start < 4):
         found += [day for day in (_short(text, year),) if day]
-    if year and (match := _BEFORE_SUM.search(text)) and not any(d.end > match.start() for d in found):
+    if (
+        year
+        and (match := _BEFORE_SUM.search(text))
+        and not any(d.end > match.start() for d in found)
+    ):
         found += [day for day in (_made(match, year, match[2], match[1]),) if day]
     return tuple(sorted(found, key=lambda item: item.start))
 

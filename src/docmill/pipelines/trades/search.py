@@ -104,7 +104,7 @@ def _worth(figure: Figure, role: str) -> float:
         (figure.role(name) for name in figure.roles if name not in {role, "settlement"}),
         default=0.0,
     )
-    return own if own else -0.7 * against
+    return own or -0.7 * against
 
 
 def _with(
