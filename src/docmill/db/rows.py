@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from docmill.core.jobs import Claimed, JobId
-from docmill.db import trades
+from docmill.db import reviews, trades
 from docmill.db.pool import Connection
 
 
@@ -18,7 +18,10 @@ class Noun:
     exist: Callable[[Connection, JobId], Awaitable[bool]]
 
 
-NOUNS: Final[dict[str, Noun]] = {"trades": Noun(trades.write, trades.exist)}
+NOUNS: Final[dict[str, Noun]] = {
+    "reviews": Noun(reviews.found, reviews.never),
+    "trades": Noun(trades.write, trades.exist),
+}
 
 
 async def write(conn: Connection, job: Claimed, rows: Mapping[str, bytes]) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, suppress
+from typing import Final
 
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
@@ -19,12 +20,16 @@ from docmill.web.api import (
     files,
     health,
     jobs,
+    lessons,
+    pages,
     profile,
     results,
+    reviews,
     trades,
     upload,
 )
 from docmill.web.auth import Tokens
+from docmill.web.confined import Confined, Views, nobody
 from docmill.web.contract import openapi_of
 from docmill.web.deps import Site
 from docmill.web.edge import Edge
@@ -33,14 +38,21 @@ from docmill.web.live import Live
 from docmill.web.metrics import Meters
 from docmill.web.paces import Paces
 from docmill.web.pages import docs, queue, render
+from docmill.web.pages import review as review_page
+from docmill.web.pages import trades as trades_page
 from docmill.web.readiness import Readiness
 from docmill.web.rules import Rules
 from docmill.wiring import Services
 
 __all__ = ["Rules", "create"]
 
+PARTS: Final = (
+    upload, jobs, results, files, exports, reviews, lessons, pages, trades, documents, events,
+    catalog, profile, health, queue, review_page, trades_page, docs,
+)  # fmt: skip
 
-def create(services: Services, rules: Rules) -> FastAPI:
+
+def create(services: Services, rules: Rules, confined: Confined = nobody) -> FastAPI:
     site = Site(
         services=services,
         rules=rules,
@@ -50,6 +62,8 @@ def create(services: Services, rules: Rules) -> FastAPI:
         tokens=Tokens(rules.tokens),
         readiness=Readiness(services),
         links=Links(services.store),
+        confined=confined,
+        views=Views(confined, services.store),
     )
     app = FastAPI(
         title="docmill",
@@ -66,11 +80,7 @@ def create(services: Services, rules: Rules) -> FastAPI:
     app.add_exception_handler(RequestValidationError, problems.invalid)
     app.add_exception_handler(HTTPException, problems.refused)
     app.add_middleware(Edge, meters=site.meters, under_way=site.under_way)
-    for part in (
-        trades,
-        documents,
-        upload, jobs, results, files, exports, events, catalog, profile, health, queue, docs,
-    ):  # fmt: skip
+    for part in PARTS:
         app.include_router(part.router)
     app.mount("/static", render.Files(directory=render.STATIC), name="static")
     return app

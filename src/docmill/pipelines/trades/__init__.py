@@ -37,7 +37,8 @@ class TradesPipeline:
         about = {"pipeline": self.name, "version": self.version, "source": by}
         scanned = [page.number for page in pages if page.scanned]
         read_from = {"page_count": len(pages), "scanned_pages": scanned, "warnings": warnings}
-        rows = {"trades": rows_of(reading, threshold, by)}
+        sizes = {page.number: (page.width, page.height) for page in pages}
+        rows = {"trades": rows_of(reading, threshold, by, sizes)}
         return Output({**about, **read_from, **found}, rows=rows)
 
 

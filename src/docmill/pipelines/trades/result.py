@@ -30,7 +30,9 @@ def data_of(reading: Reading, threshold: float) -> dict[str, Any]:
     }
 
 
-def rows_of(reading: Reading, threshold: float, source: str) -> list[dict[str, Any]]:
+def rows_of(
+    reading: Reading, threshold: float, source: str, sizes: Mapping[int, tuple[float, float]]
+) -> list[dict[str, Any]]:
     """The trades as their table takes them."""
     return [
         {
@@ -40,6 +42,11 @@ def rows_of(reading: Reading, threshold: float, source: str) -> list[dict[str, A
             "raw_extracted_data": {
                 "source": source,
                 "checks": list(trade.checks),
+                "pages": {
+                    str(value.page): list(sizes[value.page])
+                    for _, value in trade.items()
+                    if value.page in sizes
+                },
                 "evidence": {name: _evidence(value) for name, value in trade.items()},
             },
         }
