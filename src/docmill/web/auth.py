@@ -117,6 +117,8 @@ def check_same_site(headers: Headers) -> None:
     if headers.get("sec-fetch-site", "none") in {"cross-site", "same-site"}:
         raise Faulted("CROSS_SITE")
     origin = headers.get("origin")
+    if origin == "null" and headers.get("sec-fetch-site") == "same-origin":
+        return  # a form of our own page: its browser tells no origin where no referrer is told
     # The scheme is not compared: behind a proxy that ends TLS we don't know our own.
     if origin is not None and _host(origin) != headers.get("host", "").lower():
         raise Faulted("CROSS_SITE")

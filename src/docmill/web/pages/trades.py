@@ -118,14 +118,11 @@ async def judge(
     here: Here,
     owner: Asker,
     fragment: Annotated[str | None, Header(alias="x-fragment")] = None,
-    referer: Annotated[str | None, Header()] = None,
 ) -> Response:
     """A browser without scripts is led back; the script is given the row as it is now."""
     await reviewed(here, owner, trade_id, VERBS[verb])
     if fragment is None:
-        # Only the path and query of our own page, never another site's address.
-        back = "/trades" + (referer.partition("/trades")[2] if referer else "")
-        return RedirectResponse(f"{back.partition('#')[0]}#trade-{trade_id}", status_code=303)
+        return RedirectResponse(f"/trades/{trade_id}", status_code=303)
     async with reading(here.services.pool) as conn:
         trade = await seen_trade(conn, owner, trade_id)
     return HTMLResponse(_row(trade))
