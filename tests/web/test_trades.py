@@ -215,3 +215,10 @@ async def test_documents_are_listed_with_their_latest_job(
     assert (document["document_id"], document["trade_count"]) == (document_id, 1)
     assert (document["source"], document["stored"]) == ("upload", True)
     assert (await client.get("/api/documents?status=failed")).json()["documents"] == []
+
+
+async def test_the_metrics_count_trades(site: Site, client: httpx2.AsyncClient) -> None:
+    await sent(site, client, {}, {"isin": "US0378331005"})
+    for _ in range(2):
+        told = (await client.get("/metrics")).text
+        assert "trades_extracted_total 2.0" in told

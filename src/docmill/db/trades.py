@@ -217,6 +217,25 @@ async def audit(conn: Connection, trade_id: TradeId) -> list[Audited]:
         return await (await cur.execute(AUDIT, (trade_id,))).fetchall()
 
 
+CLOCK: Final = "SELECT now()"
+
+
+async def clock(conn: Connection) -> datetime:
+    row = await (await conn.execute(CLOCK)).fetchone()
+    assert row is not None
+    return row[0]
+
+
+# Whoever commits late is counted late, but once: the time is that of the writing transaction.
+EXTRACTED: Final = "SELECT count(*) FROM trade_audit WHERE action = 'extracted' AND at >= %s"
+
+
+async def extracted(conn: Connection, since: datetime) -> int:
+    """How many trades were read since a time."""
+    row = await (await conn.execute(EXTRACTED, (since,))).fetchone()
+    return row[0] if row else 0
+
+
 OF_DOCUMENT: Final = SHOWN + " WHERE t.document_id = %s ORDER BY t.position, t.id"
 
 

@@ -53,6 +53,7 @@ CREATE TABLE trade_audit (
     after       jsonb
 );
 CREATE INDEX trade_audit_of_trade ON trade_audit (trade_id, id);
+CREATE INDEX trade_audit_extracted ON trade_audit (at) WHERE action = 'extracted';
 
 CREATE FUNCTION trade_audit_is_history() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
