@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
+from docmill.core import missing_faults as missing
 from docmill.core import service_faults as services
 from docmill.core.fault import Fault
 
@@ -127,10 +128,7 @@ TABLE: Final[tuple[Fault, ...]] = (
         retried=True,
     ),
     *services.TABLE,
-    Fault("TRADE_NOT_FOUND", 404, "Trade not found", "GET /api/trades lists the trades."),
-    Fault(
-        "DOCUMENT_NOT_FOUND", 404, "Document not found", "GET /api/documents lists the documents."
-    ),
+    *missing.TABLE,
     Fault(
         "UNKNOWN_PIPELINE",
         400,
@@ -193,12 +191,6 @@ TABLE: Final[tuple[Fault, ...]] = (
         "Somebody else changed this review meanwhile",
         "Look at the changes in the answer and send yours again with its revision.",
     ),
-    Fault(
-        "LESSON_NOT_FOUND",
-        404,
-        "There is no such lesson",
-        "Check the id; GET /api/lessons lists yours.",
-    ),
     Fault("BAD_REQUEST", 400, "The request can't be read", "Compare it with /docs."),
     Fault("UNAUTHORIZED", 401, "Sign in first", "Send a valid token: Authorization: Bearer …"),
     Fault(
@@ -219,13 +211,6 @@ TABLE: Final[tuple[Fault, ...]] = (
         405,
         "This address doesn't take that method",
         "Compare the method with /docs.",
-    ),
-    Fault(
-        "JOB_NOT_FOUND",
-        404,
-        "There is no such job",
-        "Check the id; GET /api/jobs lists yours.",
-        api="Job not found",
     ),
     Fault(
         "WRONG_STATE",

@@ -161,14 +161,13 @@ def _other_currency(figures: Sequence[Figure], deal: Deal, amount: Figure) -> st
 
 def converted(figures: Sequence[Figure], deal: Deal, money: str) -> Converted | None:
     """The notional in another currency than it was traded in."""
-    rates = rates_of(figures)
     product = deal.notional_value
-    for rate in rates:
-        for turned in (product / rate, product * rate):
-            for figure in figures:
-                near = abs(figure.value - turned) <= max(turned * TURNS, CENT)
-                if figure.currency == money and near and figure is not deal.notional:
-                    return Converted(figure.value, figure)
+    ways = [way for rate in rates_of(figures) for way in (product / rate, product * rate)]
+    able = [f for f in figures if f.currency == money and f is not deal.notional]
+    for turned in ways:
+        for figure in able:
+            if abs(figure.value - turned) <= max(turned * TURNS, CENT):
+                return Converted(figure.value, figure)
     return None
 
 

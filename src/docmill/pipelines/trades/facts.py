@@ -106,11 +106,10 @@ def _isin_worth(code: str) -> float:
 
 def cusip(rows: Sequence[Row], known: Value | None, *, told: bool) -> Value | None:
     """A CUSIP that the paper calls one, or the one inside an American ISIN."""
-    if told:
-        for row in rows:
-            for match in identifiers.CUSIP.finditer(row.text):
-                if identifiers.is_cusip(match[1]):
-                    return read_from(row, match.start(1), match.end(1), match[1], 0.97)
+    for row in rows if told else ():
+        for match in identifiers.CUSIP.finditer(row.text):
+            if identifiers.is_cusip(match[1]):
+                return read_from(row, match.start(1), match.end(1), match[1], 0.97)
     inner = identifiers.cusip_of(known.value) if known else None
     if not (known and inner):
         return None

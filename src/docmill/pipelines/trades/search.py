@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from itertools import product
 from typing import Final
 
 from docmill.pipelines.trades.figures import Figure
@@ -50,16 +51,15 @@ def best(figures: Sequence[Figure]) -> Deal:
     prices = _ranked((f for f in usable if not f.bare), "price")
     totals = _ranked((f for f in usable if not f.bare and not f.number.percent), "notional")
     rates = [f for f in figures if f.role("fx") and f.number.value]
-    found = Deal()
     sums = _sums(quantities)
-    for quantity in quantities:
-        for price in prices:
-            if price.meets(quantity):
-                continue
-            for deal in _with(quantity, price, totals, rates):
-                summed = SUMMED if quantity.value in sums else 0.0
-                found = max(found, replace(deal, score=deal.score + summed), key=_score)
-    return max([found, *_pairs(quantities, prices, totals)], key=_score)
+    deals = [
+        replace(deal, score=deal.score + (SUMMED if quantity.value in sums else 0.0))
+        for quantity in quantities
+        for price in prices
+        if not price.meets(quantity)
+        for deal in _with(quantity, price, totals, rates)
+    ]
+    return max([Deal(), *deals, *_pairs(quantities, prices, totals)], key=_score)
 
 
 def _score(deal: Deal) -> float:
@@ -134,14 +134,12 @@ def _fits(
     quantity: Figure, price: Figure, total: Figure, rates: Sequence[Figure]
 ) -> Iterator[tuple[str, float, Values]]:
     """How the product may meet the total, over all ways to read the three numbers."""
-    for count in map(abs, quantity.number.readings):
-        for each in map(abs, price.number.readings):
-            for sum_ in map(abs, total.number.readings):
-                if not (count and each and sum_):
-                    continue
-                fit, bonus = _fit((count, each, sum_), price, rates, total)
-                if fit:
-                    yield fit, bonus - _doubt(quantity, count), (count, each, sum_)
+    read = (quantity.number.readings, price.number.readings, total.number.readings)
+    for count, each, sum_ in product(*read):
+        values = abs(count), abs(each), abs(sum_)
+        fit, bonus = _fit(values, price, rates, total) if all(values) else ("", 0.0)
+        if fit:
+            yield fit, bonus - _doubt(quantity, values[0]), values
 
 
 def _doubt(quantity: Figure, count: Decimal) -> float:
@@ -152,21 +150,21 @@ def _fit(
     values: Values, price: Figure, rates: Sequence[Figure], total: Figure
 ) -> tuple[str, float]:
     count, each, sum_ = values
-    product = count * each
+    made = count * each
     slack = _slack(count, each, sum_)
-    if abs(product - sum_) <= slack:
+    if abs(made - sum_) <= slack:
         loose = min(float(slack / sum_) * 200, 2.5)
         bonus = TRIVIAL if _trivial(count, each) else EXACT - loose
         return "product", bonus + _shape(count, each)
-    if abs(product / 100 - sum_) <= max(slack / 100, CENT) and (
+    if abs(made / 100 - sum_) <= max(slack / 100, CENT) and (
         price.number.percent or not price.currency or price.currency == "GBP"
     ):
         return "per cent", TURNED if price.number.percent else TURNED - 0.6
-    if abs(product - sum_) <= sum_ * NET and total.role("fees") == 0 and 1 not in (count, each):
+    if abs(made - sum_) <= sum_ * NET and total.role("fees") == 0 and 1 not in (count, each):
         return ("net", NEARLY) if total.row.index == price.row.index else ("", 0.0)
     for rate in rates:
         turned = abs(rate.number.value)
-        near = min(abs(product * turned - sum_), abs(product / turned - sum_))
+        near = min(abs(made * turned - sum_), abs(made / turned - sum_))
         if near <= max(sum_ * Decimal("0.001"), CENT) and not rate.meets(total):
             return "exchange", TURNED
     return "", 0.0
