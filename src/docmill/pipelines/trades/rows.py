@@ -239,11 +239,19 @@ def _unpaid(text: str, number: Number) -> list[Number]:
 
 
 def _split(text: str, number: Number, mark: Mark) -> list[Number]:
-    """The parts of a number that is written with spaces, each as a number by itself."""
-    parts: list[Number] = []
-    for match in re.finditer(r"[\d.,'’]+", text[number.start : number.end]):
-        values = numbers.readings(match[0], mark)
-        if values:
-            start = number.start + match.start()
-            parts.append(Number(values, start, number.start + match.end(), number.currency))
-    return parts
+    """The parts of a number that is written with spaces, each as a number by itself.
+
+    The currency belongs to the part next to it.
+    """
+    shown = text[number.start : number.end]
+    found = [m for m in re.finditer(r"[\d.,'’]+", shown) if numbers.readings(m[0], mark)]
+    owner = found[0] if found and not shown[:1].isdigit() else found[-1] if found else None
+    return [
+        Number(
+            numbers.readings(match[0], mark),
+            number.start + match.start(),
+            number.start + match.end(),
+            number.currency if match is owner else "",
+        )
+        for match in found
+    ]
