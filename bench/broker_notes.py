@@ -69,7 +69,7 @@ WORDS: Final[dict[str, dict[str, Sequence[str]]]] = {
         ),
         "date": ("Datum",),
         "foot": (
-            "Dieser Beleg wird nicht unterschrieben. Bitte prüfen Sie die Abrechnung auf ihre Richtigkeit und Vollständigkeit.",
+            "Dieser Beleg wird nicht unterschrieben. Bitte prüfen Sie die Abrechnung.",
         ),
     },
     "en": {
@@ -102,7 +102,7 @@ WORDS: Final[dict[str, dict[str, Sequence[str]]]] = {
         ),
         "date": ("Date",),
         "foot": (
-            "Please check this document and report any difference at once. Terms and conditions apply.",
+            "Please check this document and report any difference at once.",
         ),
     },
 }

@@ -6,7 +6,7 @@ from decimal import Decimal
 from typing import Final
 
 from docmill.pipelines.trades.rows import Row
-from docmill.reading.pages import Box
+from docmill.reading.values import Value
 
 FIELDS: Final = (
     "ticker",
@@ -27,17 +27,6 @@ FIELDS: Final = (
     "asset_class",
     "exchange",
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Value:
-    """A value as results carry it, and the words it was read from."""
-
-    value: str
-    confidence: float
-    page: int = 0
-    box: Box | None = None
-    text: str = ""
 
 
 @dataclass(frozen=True, slots=True)
