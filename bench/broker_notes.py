@@ -68,9 +68,7 @@ WORDS: Final[dict[str, dict[str, Sequence[str]]]] = {
             "Stornierung einer Abrechnung",
         ),
         "date": ("Datum",),
-        "foot": (
-            "Dieser Beleg wird nicht unterschrieben. Bitte prüfen Sie die Abrechnung.",
-        ),
+        "foot": ("Dieser Beleg wird nicht unterschrieben. Bitte prüfen Sie die Abrechnung.",),
     },
     "en": {
         "buy": (
@@ -101,9 +99,7 @@ WORDS: Final[dict[str, dict[str, Sequence[str]]]] = {
             "Cancellation of a trade",
         ),
         "date": ("Date",),
-        "foot": (
-            "Please check this document and report any difference at once.",
-        ),
+        "foot": ("Please check this document and report any difference at once.",),
     },
 }
 

@@ -80,11 +80,11 @@ def show_trades(trades: Iterable[Mapping[str, Any]]) -> None:
 
 
 def show_trade(trade: Mapping[str, Any], pdf: Mapping[str, Any]) -> None:
-    evidence: Mapping[str, Any] = trade["raw_extracted_data"].get("evidence", {})
+    evidence: dict[str, dict[str, Any]] = trade["raw_extracted_data"].get("evidence") or {}
     facts = _table("Field", "Value", "Sure")
     for name, value in trade.items():
         if name not in {"raw_extracted_data", "audit"} and value is not None:
-            sure = (evidence.get(name) or {}).get("confidence")
+            sure = evidence[name]["confidence"] if name in evidence else None
             facts.add_row(name, str(value), f"{100 * sure:.0f} %" if sure is not None else "")
     facts.add_row("pdf_url", pdf["pdf_url"], "")
     _print(facts)

@@ -41,7 +41,8 @@ def test_a_value_that_is_not_on_the_page_is_flagged() -> None:
 
 
 def test_nonsense_of_the_parser_makes_no_trade() -> None:
-    for answer in ({"trades": [{"direction": "hold"}]}, {"trades": "x"}, [], {"trades": [3]}):
+    answers: list[Any] = [{"trades": [{"direction": "hold"}]}, {"trades": "x"}, [], {"trades": [3]}]
+    for answer in answers:
         assert run(*GERMAN, tools=tools("parse_trades", answer)).data["trades"] == []
 
 

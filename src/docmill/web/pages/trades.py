@@ -149,12 +149,12 @@ async def trade_page(trade_id: str, here: Here, owner: Asker) -> Response:
 
 def _values(trade: Trade) -> list[dict[str, Any]]:
     """Every value with how sure it is."""
-    evidence: dict[str, Any] = trade.raw_extracted_data.get("evidence") or {}
+    evidence: dict[str, dict[str, Any]] = trade.raw_extracted_data.get("evidence") or {}
     shown: list[dict[str, Any]] = []
     for name, label in FIELDS:
         value = getattr(trade, name)
         if value is not None:
-            sure = (evidence.get(name) or {}).get("confidence")
+            sure = evidence[name]["confidence"] if name in evidence else None
             text = figures(value) if hasattr(value, "as_tuple") else str(value)
             shown.append({"name": name, "label": label, "text": text, "sure": sure})
     return shown
