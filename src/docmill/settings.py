@@ -101,6 +101,15 @@ class Settings(BaseSettings):
     jwt_audience: str | None = Field(None, description="Required audience of tokens")
     jwt_issuer: str | None = Field(None, description="Required issuer of tokens")
     jwt_premium_claim: str = Field("premium", description="Claim that gives priority 10 when true")
+    jwt_desk_claim: str = Field(
+        "desks", description="Claim that names the desks whose trades a user sees; true: all"
+    )
+    desk_users: Annotated[tuple[str, ...], NoDecode] = Field(
+        (), description="Users (sub) who see the trades of every desk, with commas"
+    )
+    review_threshold: float = Field(
+        0.8, ge=0, le=1, description="A trade less sure than this waits for review"
+    )
 
     max_upload_bytes: int = Field(52_428_800, ge=1, description="Largest file accepted")
     max_files: int = Field(20, ge=1, description="Most files in one request")
@@ -179,7 +188,7 @@ class Settings(BaseSettings):
     log_level: Literal["debug", "info", "warning", "error"] = Field("info", description="Verbosity")
     failpoints: str = Field("", description="For tests: places where the process shall die")
 
-    @field_validator("pipelines", "mappings", mode="before")
+    @field_validator("pipelines", "mappings", "desk_users", mode="before")
     @classmethod
     def _split(cls, given: Any) -> Any:
         if isinstance(given, str):

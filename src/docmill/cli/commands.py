@@ -66,6 +66,12 @@ COMMANDS: Final[Mapping[str, Entry]] = {
     ),
     "review": Entry(WORK, "review:app", "Check and approve what was read."),
     "lessons": Entry(WORK, "lessons:app", "What docmill learned from your corrections."),
+    "trades": Entry(WORK, "trades:app", "Trades read from broker notes."),
+    "reprocess": Entry(
+        WORK,
+        "trades:reprocess",
+        "Read documents again that are already here, each by a new job.",
+    ),
     "profile": Entry(WORK, "profile:app", "The seller's identity and defaults."),
     "mapping": Entry(WORK, "mapping:app", "Which XML an invoice becomes."),
     "doctor": Entry(CARE, "doctor:doctor", "Check the surroundings and say what to do."),

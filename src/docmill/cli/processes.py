@@ -25,7 +25,7 @@ from docmill.work import identity
 from docmill.work.checking import Checker
 from docmill.work.child import Nursery
 from docmill.work.remote import resting
-from docmill.work.runs import ChildRunner, Outside
+from docmill.work.runs import ChildRunner, Outside, with_options
 from docmill.work.upkeep import keep_up
 from docmill.work.watch import watch
 from docmill.work.worker import Links, Worker
@@ -138,7 +138,8 @@ async def _work(settings: Settings, services: Services, stop: Stop) -> None:
         confinement = await nursery.warm()
         if confinement.missing:
             log.warning("child.less_confined", missing=confinement.missing)
-        worker = Worker(links, work_rules, runner, me)
+        told = with_options(runner, rules.pipeline_options(settings))
+        worker = Worker(links, work_rules, told, me)
         stop.tell(worker.stop)
         upkeep = rules.upkeep_rules(settings, services, work_rules, me)
         awaited = {name: one.guard.name for name, one in elsewhere.items()}

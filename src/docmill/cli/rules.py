@@ -55,6 +55,8 @@ def web_rules(settings: Settings) -> WebRules:
             settings.jwt_audience,
             settings.jwt_issuer,
             settings.jwt_premium_claim,
+            settings.jwt_desk_claim,
+            settings.desk_users,
         ),
         secure_cookies=settings.production,
         max_upload_bytes=settings.max_upload_bytes,
@@ -65,6 +67,11 @@ def web_rules(settings: Settings) -> WebRules:
         documents_pipeline=settings.documents_pipeline,
         delete_on_download=settings.delete_on_download,
     )
+
+
+def pipeline_options(settings: Settings) -> dict[str, dict[str, float]]:
+    """What runs of a pipeline are told, besides what their job says."""
+    return {"trades": {"review_threshold": settings.review_threshold}}
 
 
 def limits(settings: Settings) -> Limits:

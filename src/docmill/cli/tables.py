@@ -70,6 +70,40 @@ def show_rows(names: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
     _print(table)
 
 
+def show_trades(trades: Iterable[Mapping[str, Any]]) -> None:
+    table = _table(
+        "ID", "Date", "Side", "Security", "Quantity", "Price", "Notional", "Sure", "Review"
+    )
+    for trade in trades:
+        table.add_row(
+            trade["id"],
+            trade["trade_date"] or "-",
+            trade["direction"],
+            (trade["name"] or trade["isin"] or "-")[:32],
+            trade["quantity"] or "-",
+            trade["price"] or "-",
+            f"{trade['notional'] or '-'} {trade['currency'] or ''}".strip(),
+            f"{100 * trade['confidence_score']:.0f} %",
+            trade["review_status"],
+        )
+    _print(table)
+
+
+def show_trade(trade: Mapping[str, Any], pdf: Mapping[str, Any]) -> None:
+    evidence: dict[str, dict[str, Any]] = trade["raw_extracted_data"].get("evidence") or {}
+    facts = _table("Field", "Value", "Sure")
+    for name, value in trade.items():
+        if name not in {"raw_extracted_data", "audit"} and value is not None:
+            sure = evidence[name]["confidence"] if name in evidence else None
+            facts.add_row(name, str(value), f"{100 * sure:.0f} %" if sure is not None else "")
+    facts.add_row("pdf_url", pdf["pdf_url"], "")
+    _print(facts)
+    history = _table("At", "Who", "Did")
+    for line in trade["audit"]:
+        history.add_row(_when(line["at"]), line["who"], line["action"])
+    _print(history)
+
+
 def _about(job: Mapping[str, Any]) -> str:
     if job["status"] == "processing":
         return f"{job['progress']} % {job['stage']}"

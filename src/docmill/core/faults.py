@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
+from docmill.core import missing_faults as missing
 from docmill.core import service_faults as services
 from docmill.core.fault import Fault
 
@@ -133,6 +134,7 @@ TABLE: Final[tuple[Fault, ...]] = (
         retried=True,
     ),
     *services.TABLE,
+    *missing.TABLE,
     Fault(
         "UNKNOWN_PIPELINE",
         400,
@@ -195,12 +197,6 @@ TABLE: Final[tuple[Fault, ...]] = (
         "Somebody else changed this review meanwhile",
         "Look at the changes in the answer and send yours again with its revision.",
     ),
-    Fault(
-        "LESSON_NOT_FOUND",
-        404,
-        "There is no such lesson",
-        "Check the id; GET /api/lessons lists yours.",
-    ),
     Fault("BAD_REQUEST", 400, "The request can't be read", "Compare it with /docs."),
     Fault("UNAUTHORIZED", 401, "Sign in first", "Send a valid token: Authorization: Bearer …"),
     Fault(
@@ -221,13 +217,6 @@ TABLE: Final[tuple[Fault, ...]] = (
         405,
         "This address doesn't take that method",
         "Compare the method with /docs.",
-    ),
-    Fault(
-        "JOB_NOT_FOUND",
-        404,
-        "There is no such job",
-        "Check the id; GET /api/jobs lists yours.",
-        api="Job not found",
     ),
     Fault(
         "WRONG_STATE",

@@ -16,6 +16,8 @@ class Owner:
 
     key: OwnerKey
     priority: int = STANDARD
+    # The desks whose documents and trades the owner may look at; "*" stands for all of them.
+    desks: tuple[str, ...] = ()
 
     @property
     def session_id(self) -> str | None:
@@ -26,13 +28,20 @@ class Owner:
         return self.key[5:] if self.key.startswith("user:") else None
 
 
-def user(subject: str, *, premium: bool = False) -> Owner:
-    return Owner(OwnerKey(f"user:{subject}"), PREMIUM if premium else STANDARD)
+def user(subject: str, *, premium: bool = False, desks: tuple[str, ...] = ()) -> Owner:
+    return Owner(OwnerKey(f"user:{subject}"), PREMIUM if premium else STANDARD, desks)
 
 
-def session(cookie: str) -> Owner:
+def session(cookie: str, *, desks: tuple[str, ...] = ()) -> Owner:
     """The cookie is a secret and is not kept: its hash names the session."""
-    return Owner(OwnerKey(f"session:{hashlib.sha256(cookie.encode()).hexdigest()[:32]}"))
+    digest = hashlib.sha256(cookie.encode()).hexdigest()[:32]
+    return Owner(OwnerKey(f"session:{digest}"), desks=desks)
+
+
+def may_see(owner: Owner, key: str) -> bool:
+    """Whether something of that owner is the asker's own, or of a desk open to them."""
+    name = key.removeprefix("desk:")
+    return key == owner.key or (name != key and bool({"*", name} & set(owner.desks)))
 
 
 def desk(name: str) -> Owner:

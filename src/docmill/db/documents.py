@@ -49,12 +49,13 @@ async def one(conn: Connection, document_id: DocumentId) -> Document | None:
         return await (await cur.execute(ONE, (document_id,))).fetchone()
 
 
-# A document whose job is still to run is kept whatever its age.
+# A document whose job is still to run is kept whatever its age, and so is one a trade points to.
 EXPIRING: Final = """
 SELECT id, upload_key FROM documents
  WHERE upload_key IS NOT NULL AND expires_at < now()
    AND NOT EXISTS (SELECT FROM jobs WHERE document_id = documents.id
                       AND status IN ('uploaded', 'queued', 'processing'))
+   AND NOT EXISTS (SELECT FROM trades WHERE document_id = documents.id)
  ORDER BY expires_at LIMIT %s
 """
 
@@ -83,12 +84,13 @@ async def expire(conn: Connection, document_id: DocumentId) -> None:
 DROP_ORPHAN: Final = """
 DELETE FROM documents
  WHERE id = %s AND NOT EXISTS (SELECT FROM jobs WHERE document_id = documents.id)
+   AND NOT EXISTS (SELECT FROM trades WHERE document_id = documents.id)
 RETURNING upload_key
 """
 
 
 async def drop_orphan(conn: Connection, document_id: DocumentId) -> str | None:
-    """Delete a document no job refers to; the key of the file to delete with it."""
+    """Delete a document neither job nor trade refers to; the key of the file to delete with it."""
     row = await (await conn.execute(DROP_ORPHAN, (document_id,))).fetchone()
     return row[0] if row else None
 

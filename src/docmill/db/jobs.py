@@ -243,6 +243,15 @@ async def tell_cancelled(conn: Connection, job_id: JobId) -> None:
     await conn.execute(NOTIFY_CANCEL, (str(job_id),))
 
 
+ASKED: Final = "SELECT options FROM jobs WHERE id = %s"
+
+
+async def asked(conn: Connection, job_id: JobId) -> dict[str, Any]:
+    """The options a job was given."""
+    row = await (await conn.execute(ASKED, (job_id,))).fetchone()
+    return row[0] if row else {}
+
+
 OF_DOCUMENT: Final = "SELECT id FROM jobs WHERE document_id = %s ORDER BY created_at DESC LIMIT 1"
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from docmill.core.jobs import Claimed, JobId
-from docmill.db import reviews
+from docmill.db import reviews, trades
 from docmill.db.pool import Connection
 
 
@@ -20,6 +20,7 @@ class Noun:
 
 NOUNS: Final[dict[str, Noun]] = {
     "reviews": Noun(reviews.found, reviews.never),
+    "trades": Noun(trades.write, trades.exist),
 }
 
 

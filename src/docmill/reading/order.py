@@ -67,6 +67,11 @@ def lines_of(words: Sequence[Word], size: tuple[float, float]) -> tuple[Line, ..
     return tuple(lines)
 
 
+def rows_of(words: Sequence[Word], size: tuple[float, float]) -> tuple[Line, ...]:
+    """Upright words in rows across the whole page, whatever columns there are."""
+    return tuple(_line(row) for row in _rows([Placed(word, _turned(word, size)) for word in words]))
+
+
 def _turned(word: Word, size: tuple[float, float]) -> Box:
     box = word.box
     if not word.angle:

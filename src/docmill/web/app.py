@@ -14,6 +14,7 @@ from docmill.db.pool import connection
 from docmill.web.api import (
     buckets,
     catalog,
+    documents,
     events,
     exports,
     files,
@@ -25,6 +26,7 @@ from docmill.web.api import (
     profile,
     results,
     reviews,
+    trades,
     upload,
 )
 from docmill.web.auth import Tokens
@@ -38,6 +40,7 @@ from docmill.web.metrics import Meters
 from docmill.web.paces import Paces
 from docmill.web.pages import docs, job, mistakes, queue, render
 from docmill.web.pages import review as review_page
+from docmill.web.pages import trades as trades_page
 from docmill.web.readiness import Readiness
 from docmill.web.rules import Rules
 from docmill.wiring import Services
@@ -45,8 +48,8 @@ from docmill.wiring import Services
 __all__ = ["Rules", "create"]
 
 PARTS: Final = (
-    upload, jobs, results, originals, files, buckets, exports, reviews, lessons, pages, events,
-    catalog, profile, health, queue, job, review_page, docs,
+    upload, jobs, results, originals, files, buckets, exports, reviews, lessons, pages, trades,
+    documents, events, catalog, profile, health, queue, job, review_page, trades_page, docs,
 )  # fmt: skip
 
 

@@ -11,6 +11,7 @@ from uuid import UUID
 from docmill.core.documents import clean_text
 from docmill.core.faults import Faulted
 from docmill.core.jobs import JobId, Status
+from docmill.db import trades
 from docmill.db.lists import Filter, Place
 from docmill.web.shapes import iso
 
@@ -84,6 +85,25 @@ def _place(cursor: str) -> Place | datetime:
         return Place(time, JobId(UUID(job_id))) if job_id else time
     except (binascii.Error, ValueError) as exc:
         raise refuse("cursor", "not a cursor of ours") from exc
+
+
+def cursor_at(at: datetime, id_: UUID) -> str:
+    """Opaque to clients: where the next page of trades or documents begins."""
+    return cursor_of(Place(at, JobId(id_)))
+
+
+def trade_place(cursor: str) -> trades.Place:
+    place = _place(cursor)
+    if isinstance(place, datetime):
+        raise refuse("cursor", "not a cursor of ours")
+    return trades.Place(place.created_at, place.id)
+
+
+def identity(text: str, *, at: str) -> UUID:
+    try:
+        return UUID(text)
+    except ValueError as exc:
+        raise refuse(at, "not an id like 0b0e7c5e-6f0a-4d53-9e0e-3c6d5b9a1f11") from exc
 
 
 def seconds_to_wait(prefer: str | None) -> float | None:

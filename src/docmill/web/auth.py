@@ -45,7 +45,18 @@ class Tokens:
         subject: str = claims["sub"]
         if not 0 < len(subject) <= LONGEST_SUBJECT or clean_text(subject) != subject:
             raise Faulted("UNAUTHORIZED", "the subject is not usable")
-        return owners.user(subject, premium=claims.get(self._rules.premium_claim) is True)
+        return owners.user(
+            subject,
+            premium=claims.get(self._rules.premium_claim) is True,
+            desks=self._desks(subject, claims.get(self._rules.desk_claim)),
+        )
+
+    def _desks(self, subject: str, claim: Any) -> tuple[str, ...]:
+        """The desks a user may look into: all for those the operator names, else by the claim."""
+        if subject in self._rules.desk_users or claim is True:
+            return ("*",)
+        names: list[Any] = [claim] if isinstance(claim, str) else claim or []
+        return tuple(name for name in names if isinstance(name, str)) if names else ()
 
     async def _claims(self, token: str) -> dict[str, Any]:
         """The header's algorithm chooses among keys, never how a key is used."""
@@ -88,7 +99,8 @@ async def owner_of(request: Request, rules: Rules, tokens: Tokens) -> Owner:
     if not COOKIE_FORM.fullmatch(cookie):
         cookie = secrets.token_urlsafe(32)
         request.state.set_cookie = set_cookie(cookie, secure=rules.secure_cookies)
-    return owners.session(cookie)
+    # Without accounts nobody can be told apart: every session may look into every desk.
+    return owners.session(cookie, desks=("*",) if rules.auth_mode == "session" else ())
 
 
 def bearer(headers: Headers) -> str | None:
@@ -105,6 +117,8 @@ def check_same_site(headers: Headers) -> None:
     if headers.get("sec-fetch-site", "none") in {"cross-site", "same-site"}:
         raise Faulted("CROSS_SITE")
     origin = headers.get("origin")
+    if origin == "null" and headers.get("sec-fetch-site") == "same-origin":
+        return  # a form of our own page: its browser tells no origin where no referrer is told
     # The scheme is not compared: behind a proxy that ends TLS we don't know our own.
     if origin is not None and _host(origin) != headers.get("host", "").lower():
         raise Faulted("CROSS_SITE")

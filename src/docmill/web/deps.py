@@ -11,7 +11,7 @@ from starlette.requests import Request
 from docmill.core.documents import clean_text
 from docmill.core.faults import Faulted
 from docmill.core.jobs import Job, JobId
-from docmill.core.owners import Owner
+from docmill.core.owners import Owner, may_see
 from docmill.db import jobs
 from docmill.db.pool import Connection
 from docmill.web import auth
@@ -62,12 +62,25 @@ Asker = Annotated[Owner, Depends(the_asker)]
 
 async def own_job(conn: Connection, owner: Owner, job_id: str) -> Job:
     """The job, if there is one and it is the asker's."""
+    job = await _job(conn, job_id)
+    if job.owner != owner.key:
+        raise Faulted("FORBIDDEN", jobId=str(job.id))
+    return job
+
+
+async def seen_job(conn: Connection, owner: Owner, job_id: str) -> Job:
+    """The job, if there is one and the asker may look at it: it may be a desk's."""
+    job = await _job(conn, job_id)
+    if not may_see(owner, job.owner):
+        raise Faulted("FORBIDDEN", jobId=str(job.id))
+    return job
+
+
+async def _job(conn: Connection, job_id: str) -> Job:
     try:
         job = await jobs.one(conn, JobId(UUID(job_id)))
     except ValueError:
         job = None
     if job is None:
         raise Faulted("JOB_NOT_FOUND", jobId=clean_text(job_id)[:64])
-    if job.owner != owner.key:
-        raise Faulted("FORBIDDEN", jobId=str(job.id))
     return job

@@ -5,11 +5,12 @@ max() over the instances, not sum().
 """
 
 from collections.abc import Iterable
+from datetime import datetime
 from typing import Final
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
-from docmill.db import breakers, stats, tallies
+from docmill.db import breakers, stats, tallies, trades
 from docmill.db.pool import Connection
 from docmill.db.tallies import Happening
 
@@ -48,7 +49,9 @@ class Meters:
         self.database_up: Gauge = self._gauge("database_up", "1 while the database answers")
         self.fullness: Gauge = self._gauge("storage_used_ratio", "How full the store is, 0 to 1")
         self.paused: Gauge = self._gauge("uploads_paused", "1 while the disk is too full to upload")
+        self.trades: Counter = self._counter("trades_extracted", "Trades read from documents")
         self._watch: tallies.Watch | None = None
+        self._traded: tuple[datetime, int] | None = None
 
     def _counter(self, name: str, says: str, *labels: str) -> Counter:
         return Counter(name, says, labels, registry=self.registry)
@@ -59,12 +62,18 @@ class Meters:
     async def begin(self, conn: Connection) -> None:
         """Count from now on."""
         self._watch = await tallies.begin(conn)
+        self._traded = await trades.clock(conn), 0
 
     async def catch_up(self, conn: Connection) -> None:
         if self._watch is None:
             await self.begin(conn)
         assert self._watch is not None
         self._count(await tallies.since(conn, self._watch))
+        if self._traded is not None:
+            since, known = self._traded
+            now = await trades.extracted(conn, since)
+            self.trades.inc(max(0, now - known))
+            self._traded = since, max(known, now)
         depth = await stats.depth(conn)
         self.pending.set(depth.queued)
         self.processing.set(depth.processing)

@@ -13,6 +13,8 @@ class TokenRules:
     audience: str | None = None
     issuer: str | None = None
     premium_claim: str = "premium"
+    desk_claim: str = "desks"
+    desk_users: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

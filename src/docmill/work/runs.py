@@ -21,7 +21,7 @@ from docmill.work.checking import MOST_BYTES, Checker, with_violations
 from docmill.work.child import Failed, Nursery, Ran, Returned, Task
 from docmill.work.guard import RESTING, pause
 from docmill.work.services import JobDesk, Service
-from docmill.work.worker import Note
+from docmill.work.worker import Note, Runner
 
 JSON: Final = "application/json"
 
@@ -132,6 +132,16 @@ class ChildRunner:
         packed = b"".join([chunk async for chunk in self._store.chunks(known.key)])
         content = await asyncio.to_thread(gzip.decompress, packed)
         return await self._keep(job, Artifact(content, known.content_type), form, known.version)
+
+
+def with_options(runner: Runner, options: Mapping[str, Mapping[str, Any]]) -> Runner:
+    """A runner whose jobs are told what the operator has set for their pipeline as well."""
+
+    async def run(job: Claimed, note: Note) -> tuple[Ending, Usage | None]:
+        told = {**options.get(job.pipeline, {}), **job.options}
+        return await runner(replace(job, options=told), note)
+
+    return run
 
 
 def _as_told(ran: Failed, told: Faulted | None) -> Failed:

@@ -1,11 +1,11 @@
 """What is read from an invoice: each value with where it stands and how sure it is."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Final
 
-from docmill.reading.pages import Box
+from docmill.reading.values import Value
 
 PARTY: Final = ("name", "tax_id", "address")
 TOTALS: Final = ("net", "tax", "gross", "withholding", "paid", "due")
@@ -20,20 +20,6 @@ ITEM: Final = (
     "code",
     "tax_rate",
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Value:
-    """A value as results carry it, and the words it was read from."""
-
-    value: str
-    confidence: float
-    page: int = 0
-    box: Box | None = None
-    text: str = ""
-
-    def sure(self, confidence: float) -> "Value":
-        return replace(self, confidence=round(confidence, 2))
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from docmill.db.pool import reading
 from docmill.web import problems
 from docmill.web.api.jobs import LOOKUP
 from docmill.web.confined import Found
-from docmill.web.deps import Asker, Here, own_job
+from docmill.web.deps import Asker, Here, seen_job
 
 router = APIRouter(prefix="/api/jobs/{job_id}/pages", tags=["reviews"])
 
@@ -49,7 +49,7 @@ async def page_words(
 
 async def _page(job_id: str, number: int, here: Here, owner: Asker) -> Found:
     async with reading(here.services.pool) as conn:
-        job = await own_job(conn, owner, job_id)
+        job = await seen_job(conn, owner, job_id)
     return await here.views.page(job, number)
 
 

@@ -1,0 +1,49 @@
+"""docmill trades and docmill reprocess against a docmill that serves."""
+
+import csv
+import io
+
+from cli.terminal import Terminal
+from notes import ENGLISH, GERMAN, note
+
+DOUBTFUL = tuple(line.replace("Stück 25", "Stück 26") for line in GERMAN)
+
+
+def sent(desk: Terminal, name: str, *lines: str) -> None:
+    (desk.home / name).write_bytes(note(*lines))
+    ran = desk.run("submit", name, "--pipeline", "trades", "--watch")
+    assert ran.code == 0, ran.out
+
+
+def test_trades_are_listed_shown_judged_exported_and_read_again(desk: Terminal) -> None:
+    assert "No trades" in desk.run("trades", "list").out
+    sent(desk, "a.pdf", *ENGLISH)
+    sent(desk, "b.pdf", *DOUBTFUL)
+    (waiting,) = desk.run("trades", "list", "--status", "pending", "--json").json
+    assert waiting["original_filename"] == "b.pdf"
+    assert "AAPL" in desk.run("trades", "show", _id(desk, "apple")).out
+
+    judged = desk.run("trades", "reject", waiting["id"])
+    assert judged.out == f"{waiting['id']} rejected\n"
+    assert desk.run("trades", "list", "--status", "pending", "--json").json == []
+    assert "rejected" in desk.run("trades", "show", waiting["id"]).out
+
+    table = list(csv.DictReader(io.StringIO(desk.run("trades", "export").out)))
+    assert {row["original_filename"] for row in table} == {"a.pdf", "b.pdf"}
+
+    batch = desk.run("reprocess", "--pipeline", "trades", "--wait", "--json").json
+    assert (batch["total"], batch["complete"], batch["status"]) == (2, 2, "complete")
+    after = desk.run("trades", "list", "--json").json
+    assert {trade["id"] for trade in after} & {waiting["id"]}, "reviewed trades stay"
+    assert len(after) == 2
+
+
+def test_an_unknown_trade_is_told_in_two_lines(desk: Terminal) -> None:
+    ran = desk.run("trades", "approve", "6f0a1b2c-4d53-4e0e-9c6d-5b9a1f110b0e")
+    assert ran.code == 1
+    assert "Trade not found" in ran.err
+
+
+def _id(desk: Terminal, name: str) -> str:
+    (trade,) = desk.run("trades", "list", "--search", name, "--json").json
+    return trade["id"]
