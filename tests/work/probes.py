@@ -24,7 +24,7 @@ class Probe:
     accepts: tuple[str, ...] = ("text/plain",)
 
     def run(self, source: Source, tools: Tools) -> Output:
-        return Output(self.does(source, tools))
+        return Output(self.does(source, tools), rows=source.options.get("rows", {}))
 
 
 def _echo(source: Source, tools: Tools) -> dict[str, Any]:
@@ -176,6 +176,7 @@ BEHAVIOURS: dict[str, Callable[[Source, Tools], object]] = {
     "exit 0": lambda _s, _t: os._exit(0),
     "sys.exit": lambda _s, _t: sys.exit(3),
     "kill oneself": lambda _s, _t: os.kill(os.getpid(), signal.SIGKILL),
+    "rows": lambda _s, _t: "rows given",
     "nan": lambda _s, _t: float("nan"),
     "object": lambda _s, _t: object(),
 }

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import psycopg
@@ -35,6 +35,12 @@ FAST = Rules(
 CUT_OTHERS = """
 SELECT pg_terminate_backend(pid) FROM pg_stat_activity
  WHERE datname = current_database() AND pid <> pg_backend_pid()
+"""
+
+
+LISTENERS = """
+SELECT count(*) FROM pg_stat_activity
+ WHERE datname = current_database() AND state = 'idle' AND query LIKE 'LISTEN%'
 """
 
 
@@ -116,11 +122,17 @@ async def test_new_work_starts_by_notification_long_before_the_next_poll(
     rules = Rules(pipelines=["extract"], poll=timedelta(hours=1), grace=timedelta(seconds=1))
     bell = Bell(pool, WORK)
     async with working(pool, database_url, gate, rules):
-        await asyncio.sleep(0.3)
+        await until(lambda: _listens(pool))
         (job_id,) = await add(pool)
         bell.ring()
         await until(lambda: _is(pool, job_id, Status.COMPLETE))
     await bell.close()
+
+
+async def _listens(pool: Pool) -> bool:
+    async with pool.connection() as conn:
+        row = await (await conn.execute(LISTENERS)).fetchone()
+    return row is not None and row[0] > 0
 
 
 async def test_polling_alone_is_enough(pool: Pool) -> None:
@@ -196,12 +208,20 @@ async def test_a_run_outlives_its_lease_while_its_worker_keeps_beating(
     (job_id,) = await add(pool)
     async with working(pool, database_url, gate, rules):
         await until(lambda: _true(len(gate.came) == 1))
-        for _ in range(5):
-            await asyncio.sleep(0.25)
-            assert await rescue(upkeep(pool)) == 0
+        first = await lease_end(pool, job_id)
+        async with asyncio.timeout(20):
+            while await lease_end(pool, job_id) < first + 3 * rules.lease:
+                assert await rescue(upkeep(pool)) == 0
         gate.open()
         await until(lambda: _is(pool, job_id, Status.COMPLETE))
     assert gate.came == [job_id]
+
+
+async def lease_end(pool: Pool, job_id: JobId) -> datetime:
+    async with pool.connection() as conn:
+        end = (await the(conn, job_id)).lease_expires_at
+    assert end is not None
+    return end
 
 
 def upkeep(pool: Pool, **given: Any) -> Upkeep:

@@ -1,7 +1,7 @@
 """Jobs and their states. `settle` decides what follows from how a run ended; nothing writes."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any, Final, NewType
@@ -134,10 +134,14 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """`result` is the data found; `document`, if any, was made of it for people to download."""
+    """`result` is the data found; `document`, if any, was made of it for people to download.
+
+    `rows` are those to write with it: by noun, a JSON array.
+    """
 
     result: StoredResult
     document: StoredResult | None = None
+    rows: Mapping[str, bytes] = field(default_factory=dict[str, bytes])
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,13 +194,14 @@ class Move:
     refund: bool = False
     result: StoredResult | None = None
     document: StoredResult | None = None
+    rows: Mapping[str, bytes] = field(default_factory=dict[str, bytes])
 
 
 def settle(job: Claimed, ending: Ending, *, retry: Retry, chance: float) -> Move:
     """What follows for a job in processing from the way its run ended."""
     match ending:
-        case Finished(result, document):
-            return Move(Status.COMPLETE, "complete", result=result, document=document)
+        case Finished(result, document, rows):
+            return Move(Status.COMPLETE, "complete", result=result, document=document, rows=rows)
         case Stopped():
             return Move(Status.QUEUED, "stopped", refund=True)
         case LeaseLost():

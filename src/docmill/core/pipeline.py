@@ -1,7 +1,7 @@
 """The plug-in contract: what a pipeline is, what it is given and what it gives back."""
 
 import traceback
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, BinaryIO, Final, Protocol, runtime_checkable
@@ -41,10 +41,16 @@ class Artifact:
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """What came out: JSON data, in which every value found carries its place and a confidence."""
+    """What came out: JSON data, in which every value found carries its place and a confidence.
+
+    `rows` go into tables, by noun (see `db/rows.py`), in the transaction that completes the job.
+    """
 
     data: Mapping[str, Any]
     artifact: Artifact | None = None
+    rows: Mapping[str, Sequence[Mapping[str, Any]]] = field(
+        default_factory=dict[str, Sequence[Mapping[str, Any]]]
+    )
 
 
 @runtime_checkable

@@ -148,10 +148,12 @@ def _run(
     if output.artifact:
         kind = output.artifact.content_type.encode()
         channel.send(Kind.ARTIFACT, kind + b"\n" + output.artifact.content)
+    for noun, rows in output.rows.items():
+        channel.send(Kind.ROWS, noun.encode() + b"\n" + _encode(rows))
     return data
 
 
-def _encode(data: Mapping[str, Any]) -> bytes:
+def _encode(data: object) -> bytes:
     """JSON that every database takes: no NaN, no lone surrogates, no NUL."""
     text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     encoded = text.encode(errors="replace")

@@ -37,6 +37,8 @@ __all__ = ["Failed", "Limits", "Nursery", "Ran", "Returned", "Task", "Usage"]
 
 Progress = Callable[[int, str], None]
 
+# What a child may say.
+_SPOKEN: Final = (Kind.PROGRESS, Kind.ARTIFACT, Kind.ROWS, Kind.RESULT, Kind.FAULT)
 # A child that closed its channel has nothing more to say; its exit comes at once, or is made to.
 _LEAVING: Final = 1.0
 # How long a killed child may take to go before the nursery counts as hung.
@@ -58,8 +60,9 @@ class _Line(asyncio.Protocol):
         self._progress = progress
         self._percent = 0
         self._spoken = 0
-        self._splitter = framing.Splitter(Kind.PROGRESS, Kind.ARTIFACT, Kind.RESULT, Kind.FAULT)
+        self._splitter = framing.Splitter(*_SPOKEN)
         self.artifact: Artifact | None = None
+        self.rows: dict[str, bytes] = {}
         self._transport: asyncio.BaseTransport | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -93,6 +96,9 @@ class _Line(asyncio.Protocol):
         elif frame.kind is Kind.ARTIFACT:
             kind, _, content = frame.payload.partition(b"\n")
             self.artifact = Artifact(content, plain(kind.decode(errors="replace"), 100))
+        elif frame.kind is Kind.ROWS:
+            noun, _, rows = frame.payload.partition(b"\n")
+            self.rows = {plain(noun.decode(errors="replace"), 100): rows, **self.rows}
         else:
             self.word = frame
 
@@ -183,7 +189,7 @@ class Nursery:
         if line.word is not None and line.word.kind is Kind.RESULT:
             # Said is said, however the child went afterwards.
             version = parent.hello.versions.get(task.pipeline, "")
-            return Returned(line.word.payload, version, ending.usage, line.artifact)
+            return Returned(line.word.payload, version, ending.usage, line.artifact, line.rows)
         return judge(line.word, ending, cut=cut, task=task, limits=self.limits)
 
     async def _attend(

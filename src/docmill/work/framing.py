@@ -29,6 +29,7 @@ class Kind(IntEnum):
     HELLO = 5
     ENDED = 6
     ARTIFACT = 7
+    ROWS = 8
 
 
 LONGEST: Final[Mapping[Kind, int]] = {
@@ -39,6 +40,7 @@ LONGEST: Final[Mapping[Kind, int]] = {
     Kind.HELLO: 1 << 20,
     Kind.ENDED: ENDED.size,
     Kind.ARTIFACT: 64 << 20,
+    Kind.ROWS: 64 << 20,
 }
 
 

@@ -13,7 +13,7 @@ from docmill.core.faults import Faulted
 from docmill.core.jobs import Broke, Claimed, Ending, Finished, Stopped, StoredResult, Usage
 from docmill.core.keys import result_key
 from docmill.core.pipeline import Artifact
-from docmill.db import results
+from docmill.db import results, rows
 from docmill.db.pool import Pool
 from docmill.storage import Store
 from docmill.work.child import Failed, Nursery, Ran, Task
@@ -57,9 +57,11 @@ class ChildRunner:
             return Stopped(), None
         if isinstance(ran, Failed):
             return Broke(ran.code, ran.detail, ran.stack), ran.usage
+        if unknown := ran.rows.keys() - rows.NOUNS.keys():
+            return Broke("UNKNOWN", f"no table takes rows named {sorted(unknown)}"), ran.usage
         data = await self._keep(job, Artifact(ran.data, JSON), "data", ran.version)
         document = ran.artifact and await self._keep(job, ran.artifact, "document", ran.version)
-        return Finished(data, document), ran.usage
+        return Finished(data, document, ran.rows), ran.usage
 
     async def _here(self, job: Claimed, file: BinaryIO, note: Note) -> Ran:
         return await self._nursery.run(_task(job), file.fileno(), note)
@@ -77,7 +79,14 @@ class ChildRunner:
         return StoredResult(key, made.content_type, size, len(packed), sha256, version)
 
     async def _copy(self, job: Claimed) -> Finished | None:
-        """Take over the results of a job over the same content, where results are shared."""
+        """Take over the results of a job over the same content, where results are shared.
+
+        Rows are not copied: what wrote some is run again.
+        """
+        assert job.duplicate_of is not None
+        async with self._pool.connection() as conn:
+            if await rows.exist(conn, job.duplicate_of):
+                return None
         data = await self._copied(job, "data")
         return data and Finished(data, await self._copied(job, "document"))
 

@@ -8,7 +8,7 @@ import structlog
 
 from docmill.core import failpoints
 from docmill.core.jobs import JobId
-from docmill.db import queue
+from docmill.db import queue, rows
 from docmill.db.pool import OUTAGES, Pool
 from docmill.db.queue import Settlement
 
@@ -71,5 +71,8 @@ class Settler:
         failpoints.hit("settle.before")
         async with self._pool.connection() as conn:
             moved = await queue.settle(conn, settlements)
+            for done in settlements:
+                if done.job.id in moved and done.move.rows:
+                    await rows.write(conn, done.job, done.move.rows)
         failpoints.hit("settle.after")
         return moved

@@ -41,6 +41,7 @@ class Returned:
     version: str
     usage: Usage
     artifact: pipeline.Artifact | None = None
+    rows: Mapping[str, bytes] = field(default_factory=dict[str, bytes])
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,6 +31,8 @@ Run = asyncio.Future[tuple[Ending, Usage | None]]
 
 # How long a stopping worker waits for its last endings to be written.
 SETTLING: Final = 10
+# How often jobs whose waiting time is over are looked for.
+PROMOTING: Final = 0.2
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +87,7 @@ class Worker:
         self._stopping: asyncio.Event = asyncio.Event()
         self._hurry: asyncio.Event = asyncio.Event()
         self._uncertain: bool = False
+        self._promote_at: float = 0.0
 
     @property
     def idle(self) -> bool:
@@ -134,8 +137,8 @@ class Worker:
             await self._adopt()
         while free := self._rules.slots - len(self._running):
             failpoints.hit("claim.before")
+            await self._promote()
             async with self._links.pool.connection() as conn:
-                await queue.promote(conn, 100)
                 claimed = await queue.claim(
                     conn, self._id, pipelines=self._rules.claimable(), slots=free,
                     lease=self._rules.lease,
@@ -146,6 +149,15 @@ class Worker:
                 return poll if due is None else min(poll, max(due, 0.05))
             self._begin(claimed)
         return poll
+
+    async def _promote(self) -> None:
+        """In a transaction of its own: it locks owners in order, and so does the claim after it."""
+        now = asyncio.get_running_loop().time()
+        if now < self._promote_at:
+            return
+        self._promote_at = now + PROMOTING
+        async with self._links.pool.connection() as conn:
+            await queue.promote(conn, 100)
 
     async def _adopt(self) -> None:
         """A claim whose COMMIT was not heard of may have happened: such jobs are ours to run."""
@@ -177,8 +189,9 @@ class Worker:
         try:
             await self._settle(job, ending, usage)
         except psycopg.Error as exc:
-            # Refused for good: the lease runs out and the job is settled as lost.
+            # What the run wants written does not fit the tables: no lease has to run out for that.
             log.error("settle.refused", job=str(job.id), claim=job.claim, error=repr(exc))
+            await self._settle(job, Broke("UNKNOWN", "its rows were refused", repr(exc)), usage)
         finally:
             self._running.pop(job.id, None)
             self._wake.set()
