@@ -16,7 +16,7 @@ import structlog
 from docmill.core import failpoints
 from docmill.core.faults import Faulted
 from docmill.core.jobs import LeaseLost, settle
-from docmill.db import documents, history, housekeeping, leases, queue, results
+from docmill.db import answers, documents, history, housekeeping, leases, queue, results
 from docmill.db.pool import OUTAGES, Pool
 from docmill.db.queue import Settlement
 from docmill.db.signals import Bell
@@ -94,6 +94,7 @@ async def sweep(upkeep: Upkeep) -> None:
     await _remove_orphans(upkeep)
     async with upkeep.pool.connection() as conn:
         await housekeeping.forget_requests(conn, timedelta(days=1))
+        await answers.forget(conn)
     log.info("upkeep.swept")
 
 
