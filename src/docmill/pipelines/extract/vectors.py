@@ -14,35 +14,33 @@ AT_A_TIME: Final = 64
 BEGIN, END = 60, 99
 
 
-def vectors_of(chunks: Sequence[Chunk], tools: Tools) -> list[str]:
-    """One for each passage as PostgreSQL reads it, as many as there can be, the first ones first."""
+def vectors_of(chunks: Sequence[Chunk], tools: Tools) -> tuple[str, list[str]]:
+    """The model's name, and of the first passages one vector each, as PostgreSQL reads it."""
     texts = [f"{chunk.heading}\n{chunk.text}" for chunk in chunks[:MOST]]
-    found: list[str] = []
+    model, found = "", list[str]()
     for start in range(0, len(texts), AT_A_TIME):
-        vectors = _embedded(texts[start : start + AT_A_TIME], tools)
-        if vectors is None:
-            return []
-        found += vectors
+        model, vectors = _embedded(texts[start : start + AT_A_TIME], tools)
+        if not vectors:
+            break
+        found += map(_written, vectors)
         percent = BEGIN + (END - BEGIN) * len(found) // len(texts)
         tools.progress(percent, f"{len(found)} of {len(texts)} passages understood")
-    return found
+    return model, found
 
 
-def _embedded(texts: Sequence[str], tools: Tools) -> list[str] | None:
+def _embedded(texts: Sequence[str], tools: Tools) -> tuple[str, Sequence[Sequence[float]]]:
     if SERVICE in tools.services:
-        return [_written(vector) for vector in _asked(texts, tools)]
+        return _asked(texts, tools)
     embedder = local.embedder()
-    if embedder is None:
-        return None
-    return [_written(vector.tolist()) for vector in embedder.embed(texts)]
+    return local.NAME, embedder.embed(texts).tolist() if embedder else []
 
 
-def _asked(texts: Sequence[str], tools: Tools) -> list[list[float]]:
-    answer: Any = tools.ask(SERVICE, {"texts": list(texts)})
+def _asked(texts: Sequence[str], tools: Tools) -> tuple[str, Sequence[Sequence[float]]]:
+    answer: Any = tools.ask(SERVICE, {"texts": list(texts), "dimensions": local.WIDTH})
     vectors: list[list[float]] = answer["vectors"]
-    if len(vectors) != len(texts) or any(len(vector) != local.WIDTH for vector in vectors):
+    if any(len(vector) != local.WIDTH for vector in vectors):
         raise Faulted("SERVICE_REFUSED", f"embeddings must have {local.WIDTH} numbers")
-    return vectors
+    return answer["model"], vectors
 
 
 def _written(vector: Sequence[float]) -> str:
