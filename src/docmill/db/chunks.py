@@ -14,8 +14,8 @@ SELECT %(job)s, %(document)s, %(owner)s, position, c.page, c.box, c.heading, c.t
        WITH ORDINALITY AS c(page, box, heading, text, position)
 """
 ADD_VECTORS: Final = """
-INSERT INTO chunk_vectors (chunk_id, owner, model, embedding)
-SELECT chunks.id, chunks.owner, v.model, v.embedding::halfvec(384)
+INSERT INTO chunk_vectors (chunk_id, document_id, owner, model, embedding)
+SELECT chunks.id, chunks.document_id, chunks.owner, v.model, v.embedding::halfvec(384)
   FROM ROWS FROM (jsonb_to_recordset(%(rows)s::jsonb) AS (model text, embedding text))
        WITH ORDINALITY AS v(model, embedding, position)
   JOIN chunks ON chunks.job_id = %(job)s AND chunks.position = v.position

@@ -1,5 +1,6 @@
 """Tables without rules: lines whose cells leave the same gutters free, one below the other."""
 
+import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from statistics import median
@@ -78,7 +79,7 @@ def _belongs(lines: Sequence[Line]) -> bool:
 
 def _gutters(line: Line) -> Free:
     boxes = [cell.box for cell in line.cells]
-    return [(left.x1, right.x0) for left, right in zip(boxes, boxes[1:], strict=False)]
+    return [(left.x1, right.x0) for left, right in itertools.pairwise(boxes)]
 
 
 def _with(run: Run, line: Line) -> Run | None:
@@ -109,9 +110,9 @@ def _clear(gutters: Free, line: Line, least: float) -> Free:
         cells = [cell.box for cell in line.cells if cell.box.x1 > low and cell.box.x0 < high]
         edges = [low, *(side for box in cells for side in (box.x0, box.x1)), high]
         parts = [(edges[at], edges[at + 1]) for at in range(0, len(edges), 2)]
-        low, high = max(parts, key=lambda part: part[1] - part[0])
-        if high - low >= least:
-            left.append((low, high))
+        widest = max(parts, key=lambda part: part[1] - part[0])
+        if widest[1] - widest[0] >= least:
+            left.append(widest)
     return left
 
 

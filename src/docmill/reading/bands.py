@@ -1,5 +1,6 @@
 """Printed lines of a table whose columns are known, put together into the rows they belong to."""
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
@@ -59,7 +60,7 @@ def rows_of(bands: Sequence[Band], levels: Sequence[float] = ()) -> list[Row]:
     rows: list[Row] = []
     if not bands:
         return rows
-    gaps = [below.top - above.bottom for above, below in zip(bands, bands[1:], strict=False)]
+    gaps = [below.top - above.bottom for above, below in itertools.pairwise(bands)]
     usual = median(gaps) if gaps else 0.0
     for index, band in enumerate(bands):
         above = bands[index - 1] if index else None
@@ -71,9 +72,7 @@ def rows_of(bands: Sequence[Band], levels: Sequence[float] = ()) -> list[Row]:
     return rows
 
 
-def _goes_on(
-    band: Band, above: Band, row: Row, usual: float, levels: Sequence[float]
-) -> bool:
+def _goes_on(band: Band, above: Band, row: Row, usual: float, levels: Sequence[float]) -> bool:
     """Whether a line is the rest of the row above: near, with fewer cells, none of them new."""
     gap = band.top - above.bottom
     if any(above.bottom - 1 <= level <= band.top + 1 for level in levels):

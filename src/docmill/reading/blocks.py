@@ -1,5 +1,6 @@
 """A page's lines as the parts people see: headings, paragraphs, list items and tables."""
 
+import itertools
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -120,7 +121,7 @@ def _parts(lines: Sequence[Line]) -> Iterator[list[Line]]:
 def _usual_gap(lines: Sequence[Line]) -> float:
     gaps = [
         below.box.y0 - above.box.y1
-        for above, below in zip(lines, lines[1:], strict=False)
+        for above, below in itertools.pairwise(lines)
         if below.box.y0 > above.box.middle and _overlaps(above.box, below.box)
     ]
     return sorted(gaps)[len(gaps) // 3] if gaps else 0.0

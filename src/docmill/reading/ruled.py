@@ -84,14 +84,18 @@ def _groups(level: Rules, steep: Rules) -> Iterator[tuple[Rules, Rules]]:
     while left.any():
         rows = np.zeros(len(level.at), np.bool_)
         rows[np.flatnonzero(left)[0]] = True
-        columns, count = touch[rows].any(0), 0
+        columns, count = _any(touch[rows]), 0
         while rows.sum() > count:
             count = rows.sum()
-            rows |= touch[:, columns].any(1)
-            columns = touch[rows].any(0)
+            rows |= _any(touch[:, columns].T)
+            columns = _any(touch[rows])
         left &= ~rows
         if rows.sum() > 1 and columns.sum() > 1:
             yield level.only(rows), steep.only(columns)
+
+
+def _any(flags: Flags) -> Flags:
+    return np.asarray(flags.any(0))
 
 
 def _table(level: Rules, steep: Rules, words: Sequence[Word]) -> Table | None:
@@ -137,9 +141,7 @@ def _covered(span: Span) -> Iterator[tuple[int, int]]:
     return ((r, c) for r in range(row, row + down) for c in range(column, column + right))
 
 
-def _placed(
-    words: Sequence[Word], ys: Floats, xs: Floats
-) -> dict[tuple[int, int], list[Word]]:
+def _placed(words: Sequence[Word], ys: Floats, xs: Floats) -> dict[tuple[int, int], list[Word]]:
     """The words by the place of the grid that their middle is in."""
     found: dict[tuple[int, int], list[Word]] = {}
     for word in words:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from ctypes import POINTER, Structure, byref, c_float, c_int, c_void_p
 from itertools import pairwise
-from typing import Final
+from typing import ClassVar, Final
 
 import numpy as np
 
@@ -20,7 +20,7 @@ _LINE, _CURVE, _MOVE = 0, 1, 2
 
 
 class _Matrix(Structure):
-    _fields_ = [(name, c_float) for name in "abcdef"]  # pyright: ignore[reportUnannotatedClassAttribute]  # noqa: RUF012
+    _fields_: ClassVar = [(name, c_float) for name in "abcdef"]
 
 
 Point = tuple[float, float]

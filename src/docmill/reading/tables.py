@@ -55,7 +55,6 @@ def upright(page: Page) -> list[Line]:
     return [line for line in page.lines if not line.words[0].angle]
 
 
-
 def assembled(places: Iterable[Place], frame: Box | None = None) -> Table | None:
     """A table of these places without the rows and columns in which nothing stands."""
     filled = [place for place in places if place.words]

@@ -16,10 +16,11 @@ BEGIN
         END;
     END IF;
     CREATE TABLE chunk_vectors (
-        chunk_id  bigint PRIMARY KEY REFERENCES chunks ON DELETE CASCADE,
-        owner     text   NOT NULL,
-        model     text   NOT NULL,
-        embedding halfvec(384) NOT NULL
+        chunk_id    bigint PRIMARY KEY REFERENCES chunks ON DELETE CASCADE,
+        document_id uuid   NOT NULL,
+        owner       text   NOT NULL,
+        model       text   NOT NULL,
+        embedding   halfvec(384) NOT NULL
     );
     CREATE INDEX chunk_vectors_of_owner ON chunk_vectors (owner, model);
     CREATE INDEX chunk_vectors_near ON chunk_vectors USING hnsw (embedding halfvec_cosine_ops);

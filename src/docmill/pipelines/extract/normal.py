@@ -8,7 +8,6 @@ from docmill.pipelines.extract.kinds import AMOUNT, DATE, EMAIL, ID
 from docmill.reading import dates, numbers
 
 
-
 @dataclass(frozen=True, slots=True)
 class Customs:
     """How one document writes numbers and dates."""

@@ -35,14 +35,14 @@ def marked(leaves: Sequence[Leaf]) -> list[Leaf]:
     """The same pages, with what repeats at their edges named header or footer."""
     seen = Counter(key for leaf in leaves for key in {key for _, key in _edges(leaf)})
     least = max(OFTEN, SHARE * len(leaves))
-    return [_marked(leaf, {key for key, count in seen.items() if count >= least}) for leaf in leaves]
+    return [
+        _marked(leaf, {key for key, count in seen.items() if count >= least}) for leaf in leaves
+    ]
 
 
 def _marked(leaf: Leaf, often: set[tuple[Kind, str]]) -> Leaf:
     repeated = {
-        index: key[0]
-        for index, key in _edges(leaf)
-        if key in often or _NUMBER.fullmatch(key[1])
+        index: key[0] for index, key in _edges(leaf) if key in often or _NUMBER.fullmatch(key[1])
     }
     blocks = tuple(
         replace(block, kind=repeated[index], level=0) if index in repeated else block
