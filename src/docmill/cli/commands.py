@@ -59,6 +59,11 @@ COMMANDS: Final[Mapping[str, Entry]] = {
     "export": Entry(
         WORK, "export:export", "Write several complete invoices of one seller as one file."
     ),
+    "search": Entry(
+        WORK,
+        "search:search",
+        "Find passages of your documents by what they mean and by the words in them.",
+    ),
     "profile": Entry(WORK, "profile:app", "The seller's identity and defaults."),
     "mapping": Entry(WORK, "mapping:app", "Which XML an invoice becomes."),
     "doctor": Entry(CARE, "doctor:doctor", "Check the surroundings and say what to do."),

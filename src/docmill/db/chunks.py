@@ -7,19 +7,19 @@ from docmill.db.pool import Connection
 
 CLEAR: Final = "DELETE FROM chunks WHERE job_id = %s"
 ADD: Final = """
-INSERT INTO chunks (job_id, document_id, owner, position, page, box, heading, text)
-SELECT %(job)s, %(document)s, %(owner)s, position, c.page, c.box, c.heading, c.text
+INSERT INTO chunks (job_id, document_id, owner, position, page, page_size, box, heading, text)
+SELECT %(job)s, %(document)s, %(owner)s, position, c.page, c.page_size, c.box, c.heading, c.text
   FROM ROWS FROM (jsonb_to_recordset(%(rows)s::jsonb) AS (
-           page int, box real[], heading text, text text))
-       WITH ORDINALITY AS c(page, box, heading, text, position)
+           page int, page_size real[], box real[], heading text, text text))
+       WITH ORDINALITY AS c(page, page_size, box, heading, text, position)
 """
 ADD_VECTORS: Final = """
-INSERT INTO chunk_vectors (chunk_id, document_id, owner, model, embedding)
-SELECT chunks.id, chunks.document_id, chunks.owner, v.model, v.embedding::halfvec(384)
-  FROM ROWS FROM (jsonb_to_recordset(%(rows)s::jsonb) AS (model text, embedding text))
-       WITH ORDINALITY AS v(model, embedding, position)
+INSERT INTO chunk_vectors (chunk_id, part, document_id, owner, model, embedding)
+SELECT chunks.id, e.part, chunks.document_id, chunks.owner, v.model, e.embedding::halfvec(384)
+  FROM ROWS FROM (jsonb_to_recordset(%(rows)s::jsonb) AS (model text, embeddings jsonb))
+       WITH ORDINALITY AS v(model, embeddings, position)
   JOIN chunks ON chunks.job_id = %(job)s AND chunks.position = v.position
- WHERE v.embedding IS NOT NULL
+ CROSS JOIN jsonb_array_elements_text(v.embeddings) WITH ORDINALITY AS e(embedding, part)
 """
 
 

@@ -93,13 +93,17 @@ WITH own AS MATERIALIZED (
       FROM chunk_vectors
      WHERE owner = %(owner)s AND model = %(model)s
        AND (%(documents)s::uuid[] IS NULL OR document_id = ANY(%(documents)s)))
-SELECT chunk_id FROM own ORDER BY distance, chunk_id LIMIT %(limit)s
+SELECT chunk_id FROM own GROUP BY chunk_id ORDER BY min(distance), chunk_id LIMIT %(limit)s
 """
+# Of a passage several parts may be near, so some more are looked at.
 NEAREST_OF_MANY: Final = """
-SELECT chunk_id FROM chunk_vectors
- WHERE owner = %(owner)s AND model = %(model)s
-   AND (%(documents)s::uuid[] IS NULL OR document_id = ANY(%(documents)s))
- ORDER BY embedding <=> %(vector)s::halfvec(384) LIMIT %(limit)s
+WITH near AS MATERIALIZED (
+    SELECT chunk_id, embedding <=> %(vector)s::halfvec(384) AS distance
+      FROM chunk_vectors
+     WHERE owner = %(owner)s AND model = %(model)s
+       AND (%(documents)s::uuid[] IS NULL OR document_id = ANY(%(documents)s))
+     ORDER BY embedding <=> %(vector)s::halfvec(384) LIMIT 2 * %(limit)s)
+SELECT chunk_id FROM near GROUP BY chunk_id ORDER BY min(distance), chunk_id LIMIT %(limit)s
 """
 
 
@@ -130,7 +134,7 @@ counted AS MATERIALIZED (
            SELECT count(*) AS passages FROM (
                SELECT FROM chunks
                 WHERE chunks.words @@ (quote_literal(%(mark)s)::tsquery && given.word)
-                LIMIT %(common)s) AS some) AS found
+                LIMIT %(common)s) AS few) AS found
      WHERE found.passages > 0),
 weighed AS MATERIALIZED (
     SELECT word, own, passages, ln(1 + 3.0 * %(common)s / passages) AS weight FROM counted),
@@ -170,6 +174,7 @@ class Hit:
     job_id: JobId
     filename: str
     page: int
+    page_size: list[float] | None
     box: list[float] | None
     heading: str
     text: str
@@ -177,8 +182,8 @@ class Hit:
 
 
 HITS: Final = """
-SELECT c.id, c.document_id, c.job_id, d.original_filename AS filename, c.page, c.box, c.heading,
-       c.text,
+SELECT c.id, c.document_id, c.job_id, d.original_filename AS filename, c.page, c.page_size,
+       c.box, c.heading, c.text,
        ts_headline('english', c.text, %(query)s::tsquery,
                    E'HighlightAll=true, StartSel=\\x02, StopSel=\\x03') AS marked
   FROM chunks c JOIN documents d ON d.id = c.document_id

@@ -42,6 +42,9 @@ HEADING_LINES: Final = 3
 PARTED: Final = 0.5  # of the height beyond the usual gap
 INDENT: Final = 1.2
 SAME_HEIGHT: Final = 0.15
+TITLE_CHARS: Final = 80
+LONG_WORD: Final = 4
+TITLED: Final = 0.7
 
 _ITEM: Final = re.compile(r"(?:[•‣◦▪■●○∙·–*➢✓-]|\(?(?:\d{1,3}|[a-zA-Z]|[ivxIVX]{1,5})[.)])\s+\S")
 _NUMBERED: Final = re.compile(r"(?:\d{1,2}(?:\.\d{1,2}){0,4}\.?|[A-Z]\.|§ ?\d+[a-z]?)\s+\S")
@@ -157,11 +160,26 @@ def _heading_level(lines: Sequence[Line], text: str, usual: float) -> int:
     ratio = median(_height(line) for line in lines) / usual
     if ratio >= LARGER:
         return next((at for at, least in enumerate(LEVELS, 1) if ratio >= least), len(LEVELS) + 1)
-    if ratio < 1 - SAME_HEIGHT or _SENTENCE.search(text):
+    if ratio < 1 - SAME_HEIGHT or (len(lines) > 1 and not _all_bold(lines)):
         return 0
-    numbered = _NUMBERED.match(text) and not _ITEM.match(text) and text[-1] not in ".;,"
-    bold = all(_bold(line) for line in lines)
-    return len(LEVELS) + 1 if bold or (numbered and len(lines) == 1 and text[0] == "§") else 0
+    if _is_title(text):
+        return len(LEVELS) + 1
+    return len(LEVELS) + 1 if _all_bold(lines) and not _SENTENCE.search(text) else 0
+
+
+def _all_bold(lines: Sequence[Line]) -> bool:
+    return all(_bold(line) for line in lines)
+
+
+def _is_title(text: str) -> bool:
+    """A line that is numbered, or all in capitals, and whose long words begin with capitals."""
+    words = [word for word in re.findall(r"[^\W\d_]+", text) if len(word) >= LONG_WORD]
+    if len(text) > TITLE_CHARS or not words or text[-1] in ",;:":
+        return False
+    capitals = sum(word[0].isupper() for word in words)
+    if _NUMBERED.match(text):
+        return capitals >= TITLED * len(words)
+    return text.isupper() and len(words) > 1
 
 
 def joined(lines: Sequence[str]) -> str:

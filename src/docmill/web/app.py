@@ -31,6 +31,7 @@ from docmill.web.live import Live
 from docmill.web.metrics import Meters
 from docmill.web.paces import Paces
 from docmill.web.pages import docs, queue, render
+from docmill.web.pages import search as search_page
 from docmill.web.readiness import Readiness
 from docmill.web.rules import Rules
 from docmill.wiring import Services
@@ -76,6 +77,7 @@ def create(services: Services, rules: Rules, *, embed: Embed = embed_here) -> Fa
         search,
         health,
         queue,
+        search_page,
         docs,
     ):
         app.include_router(part.router)

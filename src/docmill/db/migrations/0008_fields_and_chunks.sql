@@ -28,11 +28,12 @@ CREATE TABLE chunks (
     owner       text    NOT NULL REFERENCES owners,
     position    integer NOT NULL,
     page        integer NOT NULL CHECK (page > 0),
+    page_size   real[]  CHECK (cardinality(page_size) = 2),
     box         real[]  CHECK (cardinality(box) = 4),
     heading     text    NOT NULL,
     text        text    NOT NULL,
     words       tsvector GENERATED ALWAYS AS (
-        setweight(to_tsvector('english', heading), 'B') || to_tsvector('english', text)
+        to_tsvector('english', heading) || to_tsvector('english', text)
         || array_to_tsvector(ARRAY['@' || owner])) STORED,
     UNIQUE (job_id, position)
 );

@@ -1,4 +1,4 @@
--- Vectors of chunks, where PostgreSQL has pgvector. `docmill migrate` calls this function each time,
+-- Vectors of the parts of chunks, where PostgreSQL has pgvector. `docmill migrate` calls this function each time,
 -- so that pgvector may come later; until then search goes by words alone.
 CREATE FUNCTION docmill_add_vectors() RETURNS boolean LANGUAGE plpgsql AS $$
 BEGIN
@@ -16,11 +16,13 @@ BEGIN
         END;
     END IF;
     CREATE TABLE chunk_vectors (
-        chunk_id    bigint PRIMARY KEY REFERENCES chunks ON DELETE CASCADE,
+        chunk_id    bigint NOT NULL REFERENCES chunks ON DELETE CASCADE,
+        part        smallint NOT NULL,
         document_id uuid   NOT NULL,
         owner       text   NOT NULL,
         model       text   NOT NULL,
-        embedding   halfvec(384) NOT NULL
+        embedding   halfvec(384) NOT NULL,
+        PRIMARY KEY (chunk_id, part)
     );
     CREATE INDEX chunk_vectors_of_owner ON chunk_vectors (owner, model);
     CREATE INDEX chunk_vectors_near ON chunk_vectors USING hnsw (embedding halfvec_cosine_ops);

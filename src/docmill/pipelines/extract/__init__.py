@@ -93,12 +93,12 @@ def _found(read: Read, chunks: list[Chunk]) -> dict[str, Any]:
 
 
 def _rows(data: dict[str, Any], chunks: list[Chunk], tools: Tools) -> dict[str, Any]:
-    """What goes into the tables; passages beyond those with vectors are found by their words."""
+    """What goes into the tables."""
     model, vectors = vectors_of(chunks, tools)
-    padded = [*vectors, *[None] * (len(chunks) - len(vectors))]
+    sizes = {page["number"]: [page["width"], page["height"]] for page in data["pages"]}
     passages = [
-        {**chunk, "embedding": vector, "model": model if vector else None}
-        for chunk, vector in zip(data["chunks"], padded, strict=True)
+        {**chunk, "page_size": sizes[chunk["page"]], "embeddings": parts, "model": model}
+        for chunk, parts in zip(data["chunks"], vectors, strict=True)
     ]
     return {"fields": data["fields"], "chunks": passages}
 

@@ -11,8 +11,8 @@ from docmill.reading.blocks import Block, Kind
 from docmill.reading.pages import Box, around
 from docmill.reading.tables import Cell, Table
 
-FULL: Final = 900  # characters: about as many as the model reads
-LEAST: Final = 20
+FULL: Final = 900  # characters
+PART: Final = 350  # about what one vector can stand for
 PATH: Final = " › "
 PATH_CHARS: Final = 200
 
@@ -21,12 +21,16 @@ _SENTENCE: Final = re.compile(r"(?<=[.!?…])\s+(?=[^a-z\s])")
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """One passage, on one page; `heading` is the way to it through the headings above."""
+    """One passage, on one page; `heading` is the way to it through the headings above.
+
+    `parts` are its texts again, in pieces that each say one thing.
+    """
 
     page: int
     box: Box
     heading: str
     text: str
+    parts: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,25 +75,38 @@ def _packed(page: int, heading: str, pieces: Sequence[Piece]) -> Iterator[Chunk]
 
 def _chunk(page: int, heading: str, pieces: Sequence[Piece]) -> Chunk:
     text = "\n".join(piece.text for piece in pieces)
-    return Chunk(page, around([piece.box for piece in pieces]), heading, text)
+    parts = tuple(_parts([piece.text for piece in pieces]))
+    return Chunk(page, around([piece.box for piece in pieces]), heading, text, parts)
+
+
+def _parts(texts: Sequence[str]) -> Iterator[str]:
+    """Short texts together, long ones cut at their sentences."""
+    held = ""
+    for part in (part for text in texts for part in _cut(text, PART)):
+        if held and len(held) + len(part) > PART:
+            yield held
+            held = ""
+        held = f"{held}\n{part}" if held else part
+    if held:
+        yield held
 
 
 def _pieces(block: Block) -> Iterator[Piece]:
     if block.table:
         yield from _table_pieces(block.table)
         return
-    for text in _cut(block.text):
+    for text in _cut(block.text, FULL):
         yield Piece(text, block.box)
 
 
-def _cut(text: str) -> Iterator[str]:
-    """A long text in sentences that fill a passage together, and those in words."""
-    if len(text) <= FULL:
+def _cut(text: str, most: int) -> Iterator[str]:
+    """A long text in sentences, as many together as there is room for, and those in words."""
+    if len(text) <= most:
         yield text
         return
     held = ""
-    for part in (word for sentence in _SENTENCE.split(text) for word in _words(sentence)):
-        if held and len(held) + len(part) >= FULL:
+    for part in (word for sentence in _SENTENCE.split(text) for word in _words(sentence, most)):
+        if held and len(held) + len(part) >= most:
             yield held
             held = ""
         held = f"{held} {part}" if held else part
@@ -97,10 +114,10 @@ def _cut(text: str) -> Iterator[str]:
         yield held
 
 
-def _words(sentence: str) -> Sequence[str]:
-    if len(sentence) <= FULL:
+def _words(sentence: str, most: int) -> Sequence[str]:
+    if len(sentence) <= most:
         return [sentence]
-    return [word[at : at + FULL] for word in sentence.split() for at in range(0, len(word), FULL)]
+    return [word[at : at + most] for word in sentence.split() for at in range(0, len(word), most)]
 
 
 def _table_pieces(table: Table) -> Iterator[Piece]:

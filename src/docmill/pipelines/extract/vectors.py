@@ -6,26 +6,33 @@ from typing import Any, Final
 from docmill.core.faults import Faulted
 from docmill.core.pipeline import Tools
 from docmill.embeddings import local
-from docmill.pipelines.extract.chunks import Chunk
+from docmill.pipelines.extract.chunks import PATH, Chunk
 
 SERVICE: Final = "embed"
-MOST: Final = 5000  # passages: the others are found by their words alone
+MOST: Final = 10_000  # parts: what comes after them is found by its words alone
 AT_A_TIME: Final = 64
 BEGIN, END = 60, 99
 
 
-def vectors_of(chunks: Sequence[Chunk], tools: Tools) -> tuple[str, list[str]]:
-    """The model's name, and of the first passages one vector each, as PostgreSQL reads it."""
-    texts = [f"{chunk.heading}\n{chunk.text}" for chunk in chunks[:MOST]]
-    model, found = "", list[str]()
-    for start in range(0, len(texts), AT_A_TIME):
-        model, vectors = _embedded(texts[start : start + AT_A_TIME], tools)
-        if not vectors:
-            break
-        found += map(_written, vectors)
-        percent = BEGIN + (END - BEGIN) * len(found) // len(texts)
-        tools.progress(percent, f"{len(found)} of {len(texts)} passages understood")
+def vectors_of(chunks: Sequence[Chunk], tools: Tools) -> tuple[str, list[list[str]]]:
+    """The model's name, and of each passage the vectors of its parts, as PostgreSQL reads them."""
+    parts = [(index, text) for index, chunk in enumerate(chunks) for text in _texts(chunk)][:MOST]
+    found: list[list[str]] = [[] for _ in chunks]
+    model = ""
+    for start in range(0, len(parts), AT_A_TIME):
+        some = parts[start : start + AT_A_TIME]
+        model, vectors = _embedded([text for _, text in some], tools)
+        for (index, _), vector in zip(some, vectors, strict=False):
+            found[index].append(_written(vector))
+        percent = BEGIN + (END - BEGIN) * (start + len(some)) // len(parts)
+        tools.progress(percent, f"{some[-1][0] + 1} of {len(chunks)} passages understood")
     return model, found
+
+
+def _texts(chunk: Chunk) -> Sequence[str]:
+    """The parts, each under the nearest heading, which often names what they speak of."""
+    heading = chunk.heading.rpartition(PATH)[2]
+    return [part if part.startswith(heading) else f"{heading}\n{part}" for part in chunk.parts]
 
 
 def _embedded(texts: Sequence[str], tools: Tools) -> tuple[str, Sequence[Sequence[float]]]:

@@ -25,6 +25,7 @@ class HitShape(BaseModel):
     job_id: str
     filename: str
     page: int
+    page_size: list[float] | None = Field(description="Width and height in points")
     box: list[float] | None = Field(description="x0, y0, x1, y1 in points from the top left")
     text: str
     score: float = Field(description="1 where both ways of looking put it first")
@@ -80,6 +81,7 @@ def _shape(one: Scored) -> HitShape:
         job_id=str(hit.job_id),
         filename=hit.filename,
         page=hit.page,
+        page_size=hit.page_size,
         box=hit.box,
         text=hit.text,
         score=one.score,
