@@ -5,6 +5,7 @@ import hashlib
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from datetime import timedelta
+from typing import Any
 from uuid import uuid4
 
 from docmill.cli.gateway import converter
@@ -51,13 +52,13 @@ async def served(convert: Convert, port: int = 0) -> AsyncGenerator[str]:
         await asyncio.wait({serving})
 
 
-async def add_invoice(pool: Pool, store: Store, data: bytes, mapping: str) -> JobId:
+async def add_invoice(pool: Pool, store: Store, data: bytes, mapping: str, **options: Any) -> JobId:
     """A queued invoice job over a stored file."""
     key = f"uploads/{uuid4()}"
     await store.put(key, data)
     sha256 = hashlib.sha256(data).hexdigest()
     document = NewDocument(DocumentId(uuid4()), sha256, len(data), PDF, "a.pdf", "upload", key, {})
-    job = jobs.NewJob(JobId(uuid4()), document.id, ANN, "invoice", mapping, {}, 0, None)
+    job = jobs.NewJob(JobId(uuid4()), document.id, ANN, "invoice", mapping, options, 0, None)
     async with pool.connection() as conn:
         await owners.introduce(conn, ANN)
         await documents.add(conn, ANN, document, keep=timedelta(days=7))

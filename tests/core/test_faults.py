@@ -7,7 +7,7 @@ from typing import Final
 
 import pytest
 
-from docmill.core.faults import FAULTS, TABLE, Faulted
+from docmill.core.faults import FAULTS, TABLE, Faulted, too_large
 
 SPEC: Final = Path(__file__).parents[2].parent / "shared" / "SPEC.md"
 LINE: Final = re.compile(r"\| ([A-Z0-9_]+) \| (.+?) \| (yes|no|-) \|")
@@ -66,6 +66,22 @@ def test_what_the_contract_fixes_for_programs() -> None:
     assert FAULTS["TOO_LARGE"].error == "File size exceeds 50MB limit"
     assert FAULTS["JOB_NOT_FOUND"].error == "Job not found"
     assert FAULTS["NOT_PDF"].error == FAULTS["NOT_PDF"].says
+
+
+@pytest.mark.parametrize(
+    ("most", "says"),
+    [
+        (52_428_800, "File exceeds 50 MB limit"),
+        (10 << 20, "File exceeds 10 MB limit"),
+        (12_345_678, "File exceeds 11.8 MB limit"),
+        (999, "File exceeds 999 byte limit"),
+    ],
+)
+def test_too_large_names_the_limit_that_holds(most: int, says: str) -> None:
+    exc = too_large(most, "as a whole")
+    assert (exc.fault.code, exc.fault.says, exc.facts) == ("TOO_LARGE", says, {"maxSize": most})
+    is_default = exc.fault is FAULTS["TOO_LARGE"]
+    assert is_default or exc.fault.error == says.replace("File", "File size")
 
 
 def test_an_exception_carries_its_fault_and_keeps_its_detail_apart() -> None:

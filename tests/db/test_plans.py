@@ -30,7 +30,8 @@ def crowded(crowded_url: str) -> Iterator[psycopg.Connection]:
 
 def a_claim(pipelines: list[str], slots: int) -> Args:
     lease = timedelta(minutes=5)
-    return {"worker": "w2", "pipelines": pipelines, "slots": slots, "lease": lease}
+    asked = {"worker": "w2", "pipelines": pipelines, "slots": slots, "lease": lease}
+    return {**asked, "gateways": "{}"}
 
 
 def recent(owner: str, statuses: list[str] | None = None, at: datetime | str = "infinity") -> Args:

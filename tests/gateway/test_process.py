@@ -22,6 +22,7 @@ from pdfs import encrypted_pdf, make_pdf
 pytestmark = pytest.mark.anyio
 
 JSON = "application/json"
+PROFILE = {"tin": "0123456789012345", "trx_code": "04", "opt": "B"}
 XML = "application/xml"
 
 
@@ -161,9 +162,39 @@ async def test_an_invoice_that_its_mapping_refuses_is_told_so(url: str) -> None:
     assert said(answer) == (422, "GW_4XX", "map")
 
 
+async def test_a_profile_goes_into_the_data_and_the_xml(url: str) -> None:
+    source = Source(
+        io.BytesIO(INVOICE), "a.pdf", PDF, mapping=CORETAX, options={"profile": PROFILE}
+    )
+    home = pipeline.run(source, Tools(lambda _percent, _stage: None))
+    told = {"mapping": CORETAX, "profile": json.dumps(PROFILE), "pretty": "1"}
+    data = await post(url, INVOICE, JSON, **told)
+    assert data.json() == json.loads(json.dumps(home.data))
+    assert home.artifact
+    again = {name: told[name] for name in ("mapping", "pretty")}
+    for file, fields in ((INVOICE, told), (data.content, told), (data.content, again)):
+        assert (await post(url, file, XML, **fields)).content == home.artifact.content
+    assert b"0123456789012345" in home.artifact.content
+
+
+@pytest.mark.parametrize(
+    ("profile", "at"),
+    [
+        ("{", "profile"),
+        ("[1]", "profile"),
+        ('{"npwp": ""}', "profile"),
+        ('{"tin": "1"}', "profile.tin"),
+    ],
+)
+async def test_a_profile_that_cannot_be_meant_is_refused(url: str, profile: str, at: str) -> None:
+    answer = await post(url, INVOICE, mapping=CORETAX, profile=profile)
+    assert said(answer) == (400, "BAD_REQUEST", "receive")
+    assert answer.json()["mistakes"][0]["at"] == at
+
+
 @pytest.mark.parametrize("code", ["CRASHED", "UNKNOWN", "IO_ERROR"])
 async def test_a_failing_converter_is_a_bad_gateway(code: str) -> None:
-    async def fail(_document: int, _mapping: str | None) -> Converted:
+    async def fail(_document: int, _mapping: str | None, _profile: object) -> Converted:
         raise Faulted(code, "the secret of ACME")
 
     async with served(fail) as url:
@@ -173,7 +204,7 @@ async def test_a_failing_converter_is_a_bad_gateway(code: str) -> None:
 
 
 async def test_a_converter_that_raises_is_a_bad_gateway() -> None:
-    async def explode(_document: int, _mapping: str | None) -> Converted:
+    async def explode(_document: int, _mapping: str | None, _profile: object) -> Converted:
         raise ValueError("the secret of ACME")
 
     async with served(explode) as url:
@@ -185,7 +216,7 @@ async def test_a_converter_that_raises_is_a_bad_gateway() -> None:
 async def test_a_conversion_nobody_waits_for_is_ended() -> None:
     began, ended = asyncio.Event(), asyncio.Event()
 
-    async def hang(_document: int, _mapping: str | None) -> Converted:
+    async def hang(_document: int, _mapping: str | None, _profile: object) -> Converted:
         began.set()
         try:
             await asyncio.Event().wait()

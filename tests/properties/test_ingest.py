@@ -72,7 +72,7 @@ async def test_any_larger_file_is_refused_and_leaves_nothing(
     assert answer.status_code == 413
     body = answer.json()
     assert (body["code"], body["maxSize"]) == ("TOO_LARGE", LIMIT)
-    assert body["error"] == "File size exceeds 50MB limit"
+    assert body["error"] == f"File size exceeds {LIMIT} byte limit"
     assert (site.stored(), await rows(pool, "jobs"), await rows(pool, "documents")) == before
 
 

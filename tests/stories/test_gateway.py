@@ -17,7 +17,7 @@ from docmill.clients.gateway import GatewayClient
 from docmill.core.breaker import Breaker, BreakerRules, State
 from docmill.core.jobs import Job, JobId, Retry, Status
 from docmill.core.pipeline import PDF, Source, Tools
-from docmill.db import history, results
+from docmill.db import breakers, history, results
 from docmill.db.pool import Pool
 from docmill.db.signals import CHANGES, Bell
 from docmill.pipelines.invoice import pipeline
@@ -27,9 +27,11 @@ from docmill.work.child import Limits, Nursery
 from docmill.work.guard import Guard
 from docmill.work.remote import ByGateway, resting
 from docmill.work.runs import ChildRunner
+from docmill.work.watch import watch
 from docmill.work.worker import Links, Rules, Worker
 from gateways import CORETAX, INVOICE, add_invoice, gateway
 from road import the
+from speakers import answer, speaking
 
 pytestmark = pytest.mark.anyio
 
@@ -49,18 +51,21 @@ class Bench:
     @asynccontextmanager
     async def working(self, url: str) -> AsyncGenerator[None]:
         changes = Bell(self.pool, CHANGES)
+        me = identity.me()
         async with GatewayClient(url) as client, Nursery(Limits(), pipelines=[]) as nursery:
             services = {"invoice": ByGateway(client, self.guard)}
             rules = Rules(
                 ["invoice"], poll=ONCE, retry=Retry(2, ONCE, ONCE), grace=timedelta(seconds=5),
-                resting=partial(resting, services),
+                resting=partial(resting, services), gateways={"invoice": url},
             )  # fmt: skip
             runner = ChildRunner(self.pool, self.store, nursery, elsewhere=services)
-            worker = Worker(Links(self.pool, None, changes), rules, runner, identity.me())
+            worker = Worker(Links(self.pool, None, changes), rules, runner, me)
             task = asyncio.create_task(worker.run())
+            watching = asyncio.create_task(watch(self.pool, str(me), [self.guard], every=0.02))
             try:
                 yield
             finally:
+                watching.cancel()
                 worker.stop()
                 await task
                 await changes.close()
@@ -100,10 +105,11 @@ def free_port() -> int:
 
 
 async def test_a_job_done_at_the_gateway_keeps_what_it_would_keep_at_home(bench: Bench) -> None:
-    ids = await bench.add(1)
+    options = {"profile": {"tin": "0123456789012345", "trx_code": "04"}}
+    ids = [await add_invoice(bench.pool, bench.store, INVOICE, CORETAX, **options)]
     async with gateway() as url, bench.working(url):
         await until(partial(bench.all_are, ids, Status.COMPLETE))
-    source = Source(io.BytesIO(INVOICE), "a.pdf", PDF, mapping=CORETAX)
+    source = Source(io.BytesIO(INVOICE), "a.pdf", PDF, mapping=CORETAX, options=options)
     home = pipeline.run(source, Tools(lambda _percent, _stage: None))
     assert home.artifact
     assert await bench.result(ids[0], "document") == home.artifact.content
@@ -132,6 +138,7 @@ async def test_while_the_gateway_is_down_jobs_wait_and_once_it_is_back_all_are_d
     async with bench.working(f"http://127.0.0.1:{port}"):
         await until(partial(bench.all_are, first, Status.FAILED))
         assert bench.breaker.state(0) is State.OPEN
+        await until(lambda: _is_shown(bench, 2))
 
         later = await bench.add(4)
         await asyncio.sleep(10 * ONCE.total_seconds())
@@ -147,7 +154,56 @@ async def test_while_the_gateway_is_down_jobs_wait_and_once_it_is_back_all_are_d
         async with gateway(port):
             bench.now += 31
             await until(partial(bench.all_are, later, Status.COMPLETE))
+            await until(lambda: _is_shown(bench, 0))
     assert bench.breaker.state(bench.now) is State.CLOSED
+
+
+async def _is_shown(bench: Bench, level: int) -> bool:
+    async with bench.pool.connection() as conn:
+        return [(one.service, one.level) for one in await breakers.shown(conn)] == [
+            ("gateway", level)
+        ]
+
+
+async def test_a_jobs_history_tells_of_the_gateway_its_answer_and_the_time_it_took(
+    bench: Bench,
+) -> None:
+    (good,) = await bench.add(1)
+    (bad,) = await bench.add(1, b"%PDF-1.7 and no more")
+    async with gateway() as url, bench.working(url):
+        await until(partial(bench.all_are, [good], Status.COMPLETE))
+        await until(partial(bench.all_are, [bad], Status.FAILED))
+    async with bench.pool.connection() as conn:
+        told = {
+            (job_id, event.kind): event.meta
+            for job_id in (good, bad)
+            for event in await history.events(conn, job_id)
+        }
+    assert told[good, "processing"]["gateway"] == told[bad, "processing"]["gateway"] == url
+    for ended, status in ((told[good, "complete"], 200), (told[bad, "failed"], 422)):
+        assert (ended["gateway"], ended["http_status"]) == (url, status)
+        assert ended["duration_ms"] >= 0
+
+
+async def test_a_gateway_that_asks_for_a_pause_is_left_alone_for_it(bench: Bench) -> None:
+    (job_id,) = await bench.add(1)
+    async with speaking(answer("429 Slow", retry_after="20")) as slow, bench.working(slow.url):
+        await until(lambda: _has_tried(bench, job_id))
+        assert not bench.guard.admits
+        bench.now = 21
+        assert bench.guard.admits
+    async with bench.pool.connection() as conn:
+        (attempt,) = await history.attempts(conn, job_id)
+        job = await the(conn, job_id)
+    assert (attempt.error_code, attempt.outcome) == ("GW_5XX", "retry")
+    assert job.run_at
+    assert attempt.ended_at
+    assert job.run_at - attempt.ended_at >= timedelta(seconds=19)
+
+
+async def _has_tried(bench: Bench, job_id: JobId) -> bool:
+    async with bench.pool.connection() as conn:
+        return [one.outcome for one in await history.attempts(conn, job_id)] == ["retry"]
 
 
 async def _is_open_again(bench: Bench) -> bool:

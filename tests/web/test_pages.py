@@ -1,11 +1,16 @@
 """The pages: what they say, and that they ask nobody else for anything."""
 
 import re
+from datetime import timedelta
 
 import httpx2
 import pytest
 
+from docmill.core.breaker import State
 from docmill.core.faults import FAULTS
+from docmill.db import breakers, workers
+from docmill.db.breakers import Breaker
+from docmill.db.pool import Pool
 from sites import Site, a_pdf, complete, fail, part, upload
 
 pytestmark = pytest.mark.anyio
@@ -18,6 +23,24 @@ async def test_an_empty_queue_invites(client: httpx2.AsyncClient) -> None:
     assert page.status_code == 200
     assert "No files yet. Drop PDFs here to convert" in page.text
     assert "set-cookie" in page.headers
+
+
+async def test_the_queue_and_the_metrics_tell_of_a_service_that_fails(
+    client: httpx2.AsyncClient, pool: Pool
+) -> None:
+    async with pool.connection() as conn:
+        await workers.seen(conn, workers.Worker("w1", "h", "m", 1, 3, ["invoice"], "0"))
+        await breakers.note(conn, "w1", [Breaker("gateway", State.CLOSED, timedelta())])
+    assert "has been failing" not in (await client.get("/queue")).text
+    assert 'breaker_state{service="gateway"} 0.0' in (await client.get("/metrics")).text
+    async with pool.connection() as conn:
+        await breakers.note(conn, "w1", [Breaker("gateway", State.OPEN, timedelta(hours=1))])
+    page = (await client.get("/queue")).text
+    assert (
+        "The service &#34;gateway&#34; has been failing" in page
+        or '"gateway" has been failing' in page
+    )
+    assert 'breaker_state{service="gateway"} 2.0' in (await client.get("/metrics")).text
 
 
 async def test_the_queue_shows_each_job_with_what_can_be_done(

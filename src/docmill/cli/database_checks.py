@@ -8,7 +8,7 @@ from typing import Final
 import psycopg
 
 from docmill.cli.findings import Finding, State
-from docmill.db import condition, embedded, migrate
+from docmill.db import breakers, condition, embedded, migrate
 from docmill.db.condition import Condition, Holder
 from docmill.db.pool import OUTAGES, Connection
 from docmill.settings import Settings
@@ -72,8 +72,12 @@ async def _ask(url: str, settings: Settings) -> AsyncIterator[Finding]:
         yield _version(state)
         yield _clock(state, datetime.now(UTC))
         yield _commit(state, allowed=settings.allow_async_commit)
-        yield await _migrations(url)
         yield await _snapshots(conn)
+        migrated = await _migrations(url)
+        yield migrated
+        if migrated.state is State.OK:
+            async for finding in _services(conn):
+                yield finding
 
 
 def _version(state: Condition) -> Finding:
@@ -128,6 +132,17 @@ async def _snapshots(conn: Connection) -> Finding:
     )
     advice = f"Dead rows pile up and claims get slow until it ends: {ending}"
     return Finding("snapshots", State.WARN, "; ".join(map(_holder, held)), advice)
+
+
+async def _services(conn: Connection) -> AsyncIterator[Finding]:
+    """What living workers say of the services they call."""
+    for one in await breakers.shown(conn):
+        if one.failing_from is None:
+            yield Finding("services", State.OK, f"{one.service} answers")
+            continue
+        advice = "Its jobs wait. Look at the service, and at breaker.turned in the workers' logs."
+        told = f"{one.service} has been failing since {one.failing_from:%Y-%m-%d %H:%M:%S %Z}"
+        yield Finding("services", State.WARN, told, advice)
 
 
 def _holder(holder: Holder) -> str:

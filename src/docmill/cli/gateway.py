@@ -2,9 +2,10 @@
 
 import asyncio
 import dataclasses
+from collections.abc import Mapping
 from contextlib import suppress
 from datetime import timedelta
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
 import typer
 
@@ -59,8 +60,9 @@ def converter(nursery: Nursery, slots: int) -> Convert:
     """Reads PDFs in confined runs, so many at a time; others wait their turn."""
     room = asyncio.Semaphore(slots)
 
-    async def convert(document: int, mapping: str | None) -> Converted:
-        task = Task(PIPELINE, "invoice.pdf", PDF, mapping=mapping)
+    async def convert(document: int, mapping: str | None, profile: Mapping[str, Any]) -> Converted:
+        options = {"profile": profile} if profile else {}
+        task = Task(PIPELINE, "invoice.pdf", PDF, mapping=mapping, options=options)
         async with room:
             ran = await nursery.run(task, document, _silent)
         if isinstance(ran, Failed):

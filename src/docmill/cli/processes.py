@@ -25,6 +25,7 @@ from docmill.work.child import Nursery
 from docmill.work.remote import resting
 from docmill.work.runs import ChildRunner
 from docmill.work.upkeep import keep_up
+from docmill.work.watch import watch
 from docmill.work.worker import Links, Worker
 
 log = structlog.get_logger()
@@ -132,7 +133,9 @@ async def _work(settings: Settings, services: Services, stop: Stop) -> None:
     async with AsyncExitStack() as stack:
         elsewhere = await outside.elsewhere(settings, stack)
         asked = await outside.services(settings, stack)
-        work_rules = replace(work_rules, resting=partial(resting, elsewhere))
+        gateways = {name: one.url for name, one in elsewhere.items()}
+        work_rules = replace(work_rules, resting=partial(resting, elsewhere), gateways=gateways)
+        guards = [one.guard for one in (*elsewhere.values(), *asked.values())]
         limits = rules.limits(settings)
         nursery = await stack.enter_async_context(Nursery(limits, pipelines=work_rules.pipelines))
         runner = ChildRunner(
@@ -143,14 +146,18 @@ async def _work(settings: Settings, services: Services, stop: Stop) -> None:
             log.warning("child.less_confined", missing=confinement.missing)
         worker = Worker(links, work_rules, runner, me)
         stop.tell(worker.stop)
-        upkeep = asyncio.create_task(
-            keep_up(rules.upkeep_rules(settings, services, work_rules, me))
-        )
+        upkeep = rules.upkeep_rules(settings, services, work_rules, me)
+        awaited = {name: one.guard.name for name, one in elsewhere.items()}
+        beside = [
+            asyncio.create_task(keep_up(replace(upkeep, awaited=awaited))),
+            asyncio.create_task(watch(services.pool, str(me), guards)),
+        ]
         try:
             await worker.run()
         finally:
-            upkeep.cancel()
-            await asyncio.gather(upkeep, return_exceptions=True)
+            for task in beside:
+                task.cancel()
+            await asyncio.gather(*beside, return_exceptions=True)
 
 
 async def _web(settings: Settings, services: Services, stop: Stop) -> None:

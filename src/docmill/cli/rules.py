@@ -80,4 +80,5 @@ def upkeep_rules(
         identity,
         keep_events=timedelta(days=settings.keep_events_days),
         rescue_every=timedelta(seconds=settings.rescue_seconds),
+        patience=timedelta(seconds=settings.breaker_patience_seconds),
     )

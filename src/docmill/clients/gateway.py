@@ -2,15 +2,16 @@
 
 import asyncio
 import json
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from http import HTTPStatus
 from typing import Any, BinaryIO, Final, Self
 
 import httpx2
 
+from docmill.clients.endpoint import retry_after
 from docmill.core.faults import FAULTS, Faulted
 
 TIMEOUT: Final = timedelta(seconds=180)
@@ -26,6 +27,7 @@ class Answer:
 
     data: bytes
     version: str
+    status: int
     xml: bytes | None = None
 
 
@@ -45,21 +47,27 @@ class GatewayClient:
     async def __aexit__(self, *_: object) -> None:
         await self._http.aclose()
 
-    async def convert(self, pdf: BinaryIO, mapping: str | None) -> Answer:
+    async def convert(
+        self, pdf: BinaryIO, mapping: str | None, profile: Mapping[str, Any] | None = None
+    ) -> Answer:
         """The data first, then of the data the XML: the PDF is read once. Raises Faulted."""
+        fields = {"profile": json.dumps(profile)} if profile else {}
+        if mapping is not None:
+            fields["mapping"] = mapping
         with self._told():
             async with asyncio.timeout(self._timeout.total_seconds()):
-                read = await self._post(("invoice.pdf", pdf, PDF_PART), mapping, JSON)
+                read = await self._post(("invoice.pdf", pdf, PDF_PART), fields, JSON)
                 if mapping is None:
-                    return Answer(read.content, _version(read))
-                written = await self._post(("invoice.json", read.content, JSON), mapping, XML)
-                return Answer(read.content, _version(read), written.content)
+                    return Answer(read.content, _version(read), read.status_code)
+                file = ("invoice.json", read.content, JSON)
+                written = await self._post(file, {**fields, "pretty": "true"}, XML)
+                return Answer(read.content, _version(read), written.status_code, written.content)
 
-    async def _post(self, file: Any, mapping: str | None, wanted: str) -> httpx2.Response:
+    async def _post(self, file: Any, fields: Mapping[str, str], wanted: str) -> httpx2.Response:
         answer = await self._http.post(
             f"{self.url}/process",
             files={"file": file},
-            data={"mapping": mapping, "pretty": "true"} if wanted == XML else _given(mapping),
+            data=dict(fields),
             headers={"accept": wanted},
         )
         _check(answer, wanted)
@@ -77,10 +85,6 @@ class GatewayClient:
             raise Faulted("GW_5XX", f"{self.url}: {type(exc).__name__}") from exc
 
 
-def _given(mapping: str | None) -> dict[str, str]:
-    return {} if mapping is None else {"mapping": mapping}
-
-
 def _version(answer: httpx2.Response) -> str:
     return answer.headers.get("x-pipeline-version", "")
 
@@ -91,10 +95,15 @@ def _check(answer: httpx2.Response, wanted: str) -> None:
     kind = answer.headers.get("content-type", "").partition(";")[0].strip()
     if status == HTTPStatus.OK and kind == wanted:
         return
-    refused = HTTPStatus.BAD_REQUEST <= status < HTTPStatus.INTERNAL_SERVER_ERROR
+    busy = status == HTTPStatus.TOO_MANY_REQUESTS
+    refused = HTTPStatus.BAD_REQUEST <= status < HTTPStatus.INTERNAL_SERVER_ERROR and not busy
     stage = answer.headers.get("x-stage", "")
     detail = " ".join(filter(None, (str(answer.url), str(status), _code(answer), stage[:20])))
-    raise Faulted("GW_4XX" if refused else "GW_5XX", detail)
+    facts: dict[str, object] = {"httpStatus": status}
+    pause = retry_after(answer.headers.get("retry-after"), datetime.now(UTC))
+    if pause is not None and not refused:
+        facts["retryAfter"] = pause
+    raise Faulted("GW_4XX" if refused else "GW_5XX", detail, **facts)
 
 
 def _code(answer: httpx2.Response) -> str:

@@ -5,25 +5,13 @@ from this table.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Final
 
+from docmill.core import service_faults as services
+from docmill.core.fault import Fault
 
-@dataclass(frozen=True, slots=True)
-class Fault:
-    """A code is a contract: add rows, never rename one."""
-
-    code: str
-    status: int
-    says: str
-    advice: str
-    retried: bool = False
-    api: str = ""
-
-    @property
-    def error(self) -> str:
-        """The sentence API clients get; the page's sentence unless the contract fixes another."""
-        return self.api or self.says
+__all__ = ["FAULTS", "TABLE", "Fault", "Faulted", "Told", "too_large"]
 
 
 TABLE: Final[tuple[Fault, ...]] = (
@@ -132,52 +120,7 @@ TABLE: Final[tuple[Fault, ...]] = (
         "If it fails for good, look at the workers' memory and logs.",
         retried=True,
     ),
-    Fault(
-        "SERVICE_UNSET",
-        501,
-        "This needs a service that isn't set up here",
-        "Operators: docs/operate.md names the settings of every service.",
-    ),
-    Fault(
-        "SERVICE_REFUSED",
-        422,
-        "A service we asked refused this document",
-        "Look at the job's attempts; operators: check the service's key and model.",
-    ),
-    Fault(
-        "SERVICE_FAILED",
-        502,
-        "A service we asked is having an issue. We'll retry",
-        "Nothing to do; if it goes on, look at the job's attempts.",
-        retried=True,
-    ),
-    Fault(
-        "SERVICE_TIMEOUT",
-        504,
-        "A service we asked is taking too long. We'll retry",
-        "Nothing to do; if it goes on, look at the job's attempts.",
-        retried=True,
-    ),
-    Fault(
-        "SERVICE_BUSY",
-        503,
-        "A service we asked is busy. We'll retry",
-        "Nothing to do: we wait as long as the service asks us to.",
-        retried=True,
-    ),
-    Fault(
-        "SERVICE_RESTING",
-        503,
-        "A service we need is left alone for a while. We'll retry",
-        "Nothing to do: the job waits without using up its attempts.",
-        retried=True,
-    ),
-    Fault(
-        "SERVICE_GONE",
-        503,
-        "A service we need has been failing for too long",
-        "Retry the job when the service is back.",
-    ),
+    *services.TABLE,
     Fault(
         "UNKNOWN_PIPELINE",
         400,
@@ -321,6 +264,20 @@ class Faulted(Exception):  # noqa: N818  it carries a fault; it is not one more 
         self.detail: str = detail
         self.facts: dict[str, object] = facts
         super().__init__(f"{code}: {detail or self.fault.says}")
+
+
+# The limit the table's sentence speaks of.
+LARGEST: Final = 52_428_800
+
+
+def too_large(most: int, detail: str = "") -> Faulted:
+    """TOO_LARGE in the words of the table, or in true ones where the limit is another."""
+    exc = Faulted("TOO_LARGE", detail, maxSize=most)
+    if most != LARGEST:
+        size = f"{most / 2**20:.1f}".removesuffix(".0") + " MB" if most >= 2**20 else f"{most} byte"
+        says, api = f"File exceeds {size} limit", f"File size exceeds {size} limit"
+        exc.fault = replace(exc.fault, says=says, api=api)
+    return exc
 
 
 class Told(Exception):  # noqa: N818  it is told to the person at the terminal, and no more

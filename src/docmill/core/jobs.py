@@ -125,11 +125,12 @@ class StoredResult:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What a run cost."""
+    """What a run cost; `call` tells of the gateway that did it, where one did."""
 
     duration_ms: int = 0
     cpu_ms: int = 0
     memory_bytes: int = 0
+    call: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """The queue as a worker sees it: claim, keep the lease, note progress, settle, rescue."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Final
@@ -11,6 +11,9 @@ from psycopg.rows import class_row
 from docmill.core.documents import storable
 from docmill.core.jobs import Claimed, JobId, Move, StoredResult, Usage
 from docmill.db.pool import Connection
+
+# Those a worker serves; a mapping names the gateway of each that is run elsewhere.
+Pipelines = Sequence[str] | Mapping[str, str | None]
 
 # A job that waited comes back at the head of the queue, not before it.
 PROMOTE: Final = """
@@ -75,8 +78,9 @@ tried AS (
     SELECT id, claim, attempt_count, %(worker)s FROM taken),
 told AS (
     INSERT INTO job_events (job_id, kind, worker, meta)
-    SELECT id, 'processing', %(worker)s, jsonb_build_object(
-               'from', 'queued', 'to', 'processing', 'attempt', attempt_count, 'claim', claim)
+    SELECT id, 'processing', %(worker)s, jsonb_strip_nulls(jsonb_build_object(
+               'from', 'queued', 'to', 'processing', 'attempt', attempt_count, 'claim', claim,
+               'gateway', %(gateways)s::jsonb -> pipeline))
       FROM taken)
 SELECT t.id, t.document_id, t.owner, t.pipeline, t.mapping, t.options, t.duplicate_of, t.claim,
        t.attempt_count, d.upload_key, d.original_filename, d.content_type, d.bytes, d.sha256
@@ -86,10 +90,21 @@ SELECT t.id, t.document_id, t.owner, t.pipeline, t.mapping, t.options, t.duplica
 
 
 async def claim(
-    conn: Connection, worker: str, *, pipelines: Sequence[str], slots: int, lease: timedelta
+    conn: Connection, worker: str, *, pipelines: Pipelines, slots: int, lease: timedelta
 ) -> list[Claimed]:
     """Take up to `slots` ready jobs: highest priority first, then the fair order."""
-    args = {"worker": worker, "pipelines": list(pipelines), "slots": slots, "lease": lease}
+    gateways = (
+        {name: url for name, url in pipelines.items() if url}
+        if isinstance(pipelines, Mapping)
+        else {}
+    )
+    args = {
+        "worker": worker,
+        "pipelines": list(pipelines),
+        "slots": slots,
+        "lease": lease,
+        "gateways": json.dumps(gateways),
+    }
     async with conn.cursor(row_factory=class_row(Claimed)) as cur:
         return await (await cur.execute(CLAIM, args)).fetchall()
 
@@ -135,7 +150,7 @@ WITH given AS MATERIALIZED (
     SELECT * FROM jsonb_to_recordset(%(moves)s::jsonb) AS g(
         id uuid, claim int, goes text, outcome text, code text, message text, detail text,
         stack text, delay interval, refund boolean, keep interval, result_key text,
-        results jsonb, duration_ms int, cpu_ms int, memory_bytes bigint)),
+        results jsonb, duration_ms int, cpu_ms int, memory_bytes bigint, call jsonb)),
 locked AS MATERIALIZED (
     SELECT jobs.id, jobs.claim, jobs.owner, jobs.status, jobs.leased_by
       FROM jobs JOIN given ON jobs.id = given.id ORDER BY jobs.id FOR UPDATE OF jobs),
@@ -149,7 +164,8 @@ moved AS (
        SET status = mine.goes, leased_by = NULL, lease_expires_at = NULL,
            attempt_count = jobs.attempt_count - mine.refund::int,
            run_at = CASE WHEN mine.goes = 'queued' THEN now() + mine.delay END,
-           queued_at = CASE WHEN mine.goes = 'queued' THEN now() ELSE jobs.queued_at END,
+           queued_at = CASE WHEN mine.goes = 'queued' AND NOT mine.refund THEN now()
+                            ELSE jobs.queued_at END,
            progress = CASE WHEN mine.goes = 'complete' THEN 100 ELSE jobs.progress END,
            stage = '',
            result_key = mine.result_key,
@@ -160,7 +176,7 @@ moved AS (
            error_message = CASE WHEN mine.goes = 'failed' THEN mine.message END
       FROM mine WHERE jobs.id = mine.id
     RETURNING jobs.id, jobs.run_at, jobs.attempt_count, mine.claim, mine.goes, mine.outcome,
-              mine.code, mine.refund, mine.duration_ms, mine.leased_by),
+              mine.code, mine.refund, mine.duration_ms, mine.leased_by, mine.call),
 saved AS (
     INSERT INTO results (job_id, claim, form, key, content_type, bytes, stored_bytes, sha256,
                          version)
@@ -187,7 +203,7 @@ told AS (
            jsonb_strip_nulls(jsonb_build_object(
                'from', 'processing', 'to', goes, 'outcome', outcome, 'claim', claim,
                'attempt', attempt_count, 'code', code, 'run_at', run_at,
-               'duration_ms', duration_ms))
+               'duration_ms', duration_ms) || coalesce(call, '{}'))
       FROM moved)
 SELECT id FROM moved
 """
@@ -230,6 +246,7 @@ def _as_row(given: Settlement) -> dict[str, Any]:
             "duration_ms": usage.duration_ms,
             "cpu_ms": usage.cpu_ms,
             "memory_bytes": usage.memory_bytes,
+            "call": dict(usage.call),
         }
     if move.result:
         row["result_key"] = (move.document or move.result).key

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
@@ -13,7 +13,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from docmill import __version__, mappings
-from docmill.core.faults import Faulted
+from docmill.core.faults import Faulted, too_large
 from docmill.core.pipeline import PDF
 from docmill.gateway import answers, receiving
 from docmill.gateway.forms import Form, accepted, choose, kind_of
@@ -33,8 +33,8 @@ class Converted:
     version: str
 
 
-# The number of an open file, for reading only, and a mapping; raises Faulted.
-Convert = Callable[[int, str | None], Awaitable[Converted]]
+# The number of an open file, for reading only, a mapping and the owner's profile; raises Faulted.
+Convert = Callable[[int, str | None, Mapping[str, Any]], Awaitable[Converted]]
 
 
 class Stage(StrEnum):
@@ -93,7 +93,7 @@ async def _from_pdf(request: Request, sent: Sent, form: Form) -> Response:
     convert: Convert = request.app.state.convert
     # The data of a run with a mapping tells what the mapping doubts; XML is written here.
     mapping = sent.mapping if form is Form.JSON else None
-    made = await _unless_gone(request, convert(sent.file.fileno(), mapping))
+    made = await _unless_gone(request, convert(sent.file.fileno(), mapping, sent.profile))
     if form is Form.JSON:
         data = await asyncio.to_thread(_indented, made.data) if sent.pretty else made.data
         response = Response(data, media_type=form)
@@ -125,19 +125,26 @@ async def _disconnected(request: Request) -> None:
 
 async def _from_json(request: Request, sent: Sent) -> Response:
     if sent.size > MOST_JSON:
-        raise Faulted("TOO_LARGE", "as JSON", maxSize=MOST_JSON)
+        raise too_large(MOST_JSON, "as JSON")
     return await _mapped(request, await asyncio.to_thread(sent.file.read), sent)
 
 
 async def _mapped(request: Request, data: bytes, sent: Sent) -> Response:
     request.state.stage = Stage.MAP
     assert sent.mapping is not None
-    xml = await asyncio.to_thread(_xml, data, sent.mapping, pretty=sent.pretty)
+    xml = await asyncio.to_thread(_xml, data, sent.mapping, sent)
     return Response(xml, media_type=Form.XML)
 
 
-def _xml(data: bytes, mapping: str, *, pretty: bool) -> bytes:
-    return mappings.emit(mappings.load(mapping), _object(data), pretty=pretty).xml
+def _xml(data: bytes, mapping: str, sent: Sent) -> bytes:
+    """Data that was read for a profile carries it along; one that is sent goes before it."""
+    invoice = _object(data)
+    told: Any = sent.profile or invoice.get("profile") or {}
+    try:
+        profile = mappings.profile_of(told)
+    except (ValueError, TypeError, AttributeError) as exc:
+        raise Faulted("BAD_FILE", "its profile is none") from exc
+    return mappings.emit(mappings.load(mapping), invoice, profile, pretty=sent.pretty).xml
 
 
 def _object(data: bytes) -> dict[str, Any]:

@@ -1,30 +1,30 @@
 """Reading one request of the gateway: the file goes to a nameless file on disk, block by block."""
 
 import asyncio
+import json
 import os
 import tempfile
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, Iterable, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
-from email.message import Message
 from pathlib import Path
-from typing import BinaryIO, Final
+from typing import Any, BinaryIO, Final
 
 import multipart
-from starlette.datastructures import Headers
 from starlette.requests import ClientDisconnect, Request
 
-from docmill.core.faults import Faulted
+from docmill import mappings
+from docmill.core.faults import Faulted, too_large
+from docmill.ingest import parts
 
 MOST_BYTES: Final = 50 << 20
-# Room for the boundaries, headers and fields around the file.
-SURROUNDINGS: Final = 1 << 20
+MOST: Final = parts.Most(MOST_BYTES, files=1, parts=16)
 MAX_FIELD: Final = 1024
-MAX_PARTS: Final = 16
+LONGEST: Final = {"profile": 16 << 10}
 SECONDS: Final = 120.0
 # Who answers before the end of a body reads on for a while, or a client in the middle of sending
 # gets a reset instead of the answer.
-DRAIN_BYTES: Final = 64 << 20
+DRAINED: Final = parts.Most(64 << 20, files=1, parts=0)
 DRAIN_SECONDS: Final = 5.0
 TRUE: Final = frozenset({"1", "true", "yes", "on"})
 
@@ -37,6 +37,7 @@ class Sent:
     size: int
     mapping: str | None
     pretty: bool
+    profile: Mapping[str, Any]
 
 
 @dataclass(slots=True)
@@ -48,7 +49,14 @@ class _Parts:
     name: str = ""
     fields: dict[str, bytearray] = field(default_factory=dict[str, bytearray])
 
-    def begin(self, part: multipart.MultipartSegment) -> None:
+    def take(self, events: Iterable[parts.Event]) -> None:
+        for event in events:
+            if isinstance(event, multipart.MultipartSegment):
+                self._begin(event)
+            elif event is not None:
+                self._add(event)
+
+    def _begin(self, part: multipart.MultipartSegment) -> None:
         self.name = part.name or ""
         if self.name == "file":
             if self.size is not None:
@@ -57,15 +65,15 @@ class _Parts:
         else:
             self.fields[self.name] = bytearray()
 
-    def add(self, data: bytes | bytearray) -> None:
+    def _add(self, data: bytes | bytearray) -> None:
         if self.name != "file":
             self.fields[self.name] += data
-            if len(self.fields[self.name]) > MAX_FIELD:
+            if len(self.fields[self.name]) > LONGEST.get(self.name, MAX_FIELD):
                 raise Faulted("BAD_REQUEST", "a field is too long")
             return
         self.size = (self.size or 0) + len(data)
         if self.size > MOST_BYTES:
-            raise Faulted("TOO_LARGE", maxSize=MOST_BYTES)
+            raise too_large(MOST_BYTES)
         self.to.write(data)
 
     def text(self, name: str) -> str:
@@ -77,21 +85,42 @@ async def received(request: Request) -> AsyncGenerator[Sent]:
     """Read the whole body, then give it out for as long as the block lasts."""
     writes, reads = await asyncio.to_thread(_nameless)
     with writes, reads:
-        parts = await _read(request, writes)
+        body = await _read(request, writes)
         writes.flush()
-        if parts.size is None:
+        if body.size is None:
             raise Faulted("NO_FILE")
-        if not parts.size:
+        if not body.size:
             raise Faulted("EMPTY_FILE")
-        pretty = parts.text("pretty").lower() in TRUE
-        yield Sent(reads, parts.size, parts.text("mapping") or None, pretty)
+        pretty = body.text("pretty").lower() in TRUE
+        profile = _profile(body.text("profile"))
+        yield Sent(reads, body.size, body.text("mapping") or None, pretty, profile)
+
+
+def _profile(text: str) -> Mapping[str, Any]:
+    """The profile as it was sent, if it can be one."""
+    if not text:
+        return {}
+    try:
+        told: dict[str, Any] = dict(json.loads(text))
+        found = mappings.profile_mistakes(mappings.profile_of(told))
+    except (ValueError, TypeError, RecursionError) as exc:
+        message = str(exc) if type(exc) is ValueError else "not a JSON object"
+        raise _mistaken([("profile", message)]) from exc
+    if found:
+        raise _mistaken([(f"profile.{name}", message) for name, message in found])
+    return told
+
+
+def _mistaken(found: list[tuple[str, str]]) -> Faulted:
+    mistakes = [{"at": at, "message": message} for at, message in found]
+    return Faulted("BAD_REQUEST", mistakes=mistakes)
 
 
 async def drain(request: Request) -> None:
     """Take in what is still being sent, for a while."""
     with suppress(TimeoutError, ClientDisconnect, RuntimeError, Faulted):
         async with asyncio.timeout(DRAIN_SECONDS):
-            async for _ in _limited(request.stream(), DRAIN_BYTES):
+            async for _ in parts.limited(request.stream(), DRAINED):
                 pass
 
 
@@ -105,51 +134,12 @@ def _nameless() -> tuple[BinaryIO, BinaryIO]:
 
 
 async def _read(request: Request, to: BinaryIO) -> _Parts:
-    parts = _Parts(to)
-    boundary = _boundary(request.headers)
+    read = _Parts(to)
+    boundary = parts.boundary_of(request.headers, MOST)
     try:
         async with asyncio.timeout(SECONDS):
-            await _parse(request, boundary, parts)
-    except multipart.MultipartError as exc:
-        raise Faulted("BAD_REQUEST", f"multipart: {exc}") from exc
+            async for events in parts.events(request.stream(), boundary, MOST):
+                await asyncio.to_thread(read.take, events)
     except TimeoutError as exc:
         raise Faulted("TOO_SLOW", "the body stalled") from exc
-    return parts
-
-
-async def _parse(request: Request, boundary: str, parts: _Parts) -> None:
-    with multipart.PushMultipartParser(boundary, max_segment_count=MAX_PARTS) as parser:
-        async for chunk in _limited(request.stream(), MOST_BYTES + SURROUNDINGS):
-            await asyncio.to_thread(_take, parts, parser, chunk)
-
-
-def _take(parts: _Parts, parser: multipart.PushMultipartParser, chunk: bytes) -> None:
-    for event in parser.parse(chunk):
-        if isinstance(event, multipart.MultipartSegment):
-            parts.begin(event)
-        elif event is not None:
-            parts.add(event)
-
-
-async def _limited(stream: AsyncIterator[bytes], most: int) -> AsyncIterator[bytes]:
-    """A chunked body has no declared length; it ends here at the latest."""
-    async for chunk in stream:
-        most -= len(chunk)
-        if most < 0:
-            raise Faulted("TOO_LARGE", "the body as a whole", maxSize=MOST_BYTES)
-        if chunk:
-            yield chunk
-
-
-def _boundary(headers: Headers) -> str:
-    header = Message()
-    header["content-type"] = headers.get("content-type", "").replace("\n", " ")
-    boundary = header.get_boundary("")
-    if header.get_content_type() != "multipart/form-data" or not 0 < len(boundary) <= 200:
-        raise Faulted("NO_FILE", "not multipart/form-data with a boundary")
-    declared = headers.get("content-length", "0")
-    if not declared.isdecimal():
-        raise Faulted("BAD_REQUEST", "Content-Length is not a number")
-    if int(declared) > MOST_BYTES + SURROUNDINGS:
-        raise Faulted("TOO_LARGE", "by its Content-Length", maxSize=MOST_BYTES)
-    return boundary
+    return read

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 from uuid import UUID, uuid4
 
-from docmill.core.faults import Faulted
+from docmill.core.faults import too_large
 from docmill.core.keys import upload_key
 from docmill.ingest.checks import HEAD
 from docmill.storage import Store, Writer
@@ -46,7 +46,7 @@ class Stage:
         """Raises TOO_LARGE with the first byte over the limit."""
         self.bytes += len(chunk)
         if self.bytes > self._max:
-            raise Faulted("TOO_LARGE", maxSize=self._max)
+            raise too_large(self._max)
         if len(self.head) < HEAD:
             self.head += bytes(chunk[: HEAD - len(self.head)])
         self._block += chunk

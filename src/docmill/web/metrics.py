@@ -9,7 +9,7 @@ from typing import Final
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
-from docmill.db import stats, tallies
+from docmill.db import breakers, stats, tallies
 from docmill.db.pool import Connection
 from docmill.db.tallies import Happening
 
@@ -42,6 +42,9 @@ class Meters:
         self.processing: Gauge = self._gauge("documents_processing", "Jobs that run now")
         self.queue_age: Gauge = self._gauge("queue_age_seconds", "Age of the oldest ready job")
         self.slots: Gauge = self._gauge("worker_slots", "Jobs that all workers can run at once")
+        self.breakers: Gauge = self._gauge(
+            "breaker_state", "Circuit of a service: 0 closed, 1 half open, 2 open", "service"
+        )
         self.database_up: Gauge = self._gauge("database_up", "1 while the database answers")
         self.fullness: Gauge = self._gauge("storage_used_ratio", "How full the store is, 0 to 1")
         self.paused: Gauge = self._gauge("uploads_paused", "1 while the disk is too full to upload")
@@ -50,8 +53,8 @@ class Meters:
     def _counter(self, name: str, says: str, *labels: str) -> Counter:
         return Counter(name, says, labels, registry=self.registry)
 
-    def _gauge(self, name: str, says: str) -> Gauge:
-        return Gauge(name, says, registry=self.registry)
+    def _gauge(self, name: str, says: str, *labels: str) -> Gauge:
+        return Gauge(name, says, labels, registry=self.registry)
 
     async def begin(self, conn: Connection) -> None:
         """Count from now on."""
@@ -67,6 +70,9 @@ class Meters:
         self.processing.set(depth.processing)
         self.queue_age.set(depth.oldest_seconds)
         self.slots.set(depth.slots)
+        self.breakers.clear()
+        for one in await breakers.shown(conn):
+            self.breakers.labels(one.service).set(one.level)
 
     def _count(self, happenings: Iterable[Happening]) -> None:
         for happening in happenings:

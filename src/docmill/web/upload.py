@@ -1,8 +1,7 @@
 """Reading a multipart body as it comes: fields are remembered, files go to a stage in blocks."""
 
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from email.message import Message
 from typing import Final
 
 import multipart
@@ -10,7 +9,7 @@ from starlette.datastructures import Headers
 from starlette.requests import Request
 
 from docmill.core.faults import Faulted
-from docmill.ingest import checks
+from docmill.ingest import checks, parts
 from docmill.ingest.checks import HEAD, Offer
 from docmill.ingest.staging import Stage, Staged
 from docmill.storage import Store
@@ -20,8 +19,6 @@ FILE_NAMES: Final = frozenset({"file", "files", "file[]", "files[]"})
 FIELDS: Final = frozenset({"pipeline", "mapping", "priority"})
 MAX_FIELD: Final = 1024
 MAX_FIELDS: Final = 32
-# Room for the boundaries, headers and fields around the files.
-SURROUNDINGS: Final = 1 << 20
 # How far a too large first file is read on in the hope that others follow it.
 SKIP_BYTES: Final = 7 << 20
 LONGEST_KEY: Final = 255
@@ -73,23 +70,8 @@ def wishes_of(values: Mapping[str, str], offer: Offer) -> Wishes:
     return Wishes(wishes.pipeline, wishes.mapping, priority)
 
 
-def boundary_of(headers: Headers, rules: Rules) -> str:
-    """Everything the headers tell, checked before a byte of the body is read."""
-    header = Message()
-    header["content-type"] = headers.get("content-type", "").replace("\n", " ")
-    kind, boundary = header.get_content_type(), header.get_boundary("")
-    if kind != "multipart/form-data" or not 0 < len(boundary) <= 200:
-        raise Faulted("NO_FILE", "not multipart/form-data with a boundary")
-    declared = headers.get("content-length", "0")
-    if not declared.isdecimal():
-        raise Faulted("BAD_REQUEST", "Content-Length is not a number")
-    if int(declared) > most_bytes(rules):
-        raise Faulted("TOO_LARGE", "by its Content-Length", maxSize=rules.max_upload_bytes)
-    return boundary
-
-
-def most_bytes(rules: Rules) -> int:
-    return rules.max_files * rules.max_upload_bytes + SURROUNDINGS
+def most_of(rules: Rules) -> parts.Most:
+    return parts.Most(rules.max_upload_bytes, rules.max_files, rules.max_files + MAX_FIELDS)
 
 
 def request_key_of(headers: Headers) -> str | None:
@@ -115,28 +97,13 @@ class Desk:
 async def receive(request: Request, boundary: str, desk: Desk) -> Received:
     """Read the whole body. Whatever stops it, nothing that was staged is left."""
     reading = Reading(desk, {k: v for k, v in request.query_params.items() if k in FIELDS})
-    parser = multipart.PushMultipartParser(boundary, max_segment_count=MAX_FIELDS + MAX_FIELDS)
     try:
-        with parser:
-            async for chunk in _limited(request.stream(), most_bytes(desk.rules)):
-                await reading.take_all(parser.parse(chunk))
+        async for events in parts.events(request.stream(), boundary, most_of(desk.rules)):
+            await reading.take_all(events)
         return reading.done()
-    except multipart.MultipartError as exc:
-        await reading.abort()
-        raise Faulted("BAD_REQUEST", f"multipart: {exc}") from exc
     except BaseException:
         await reading.abort()
         raise
-
-
-async def _limited(stream: AsyncIterator[bytes], most: int) -> AsyncIterator[bytes]:
-    """A chunked body has no declared length; it ends here at the latest."""
-    async for chunk in stream:
-        most -= len(chunk)
-        if most < 0:
-            raise Faulted("TOO_LARGE", "the body as a whole")
-        if chunk:
-            yield chunk
 
 
 class Reading:
@@ -154,11 +121,11 @@ class Reading:
         self._typed: bool = False
         self._skipped: int | None = None
 
-    async def take_all(self, events: Iterable[multipart.MultipartSegment | bytes | None]) -> None:
+    async def take_all(self, events: Iterable[parts.Event]) -> None:
         for event in events:
             await self.take(event)
 
-    async def take(self, event: multipart.MultipartSegment | bytes | None) -> None:
+    async def take(self, event: parts.Event) -> None:
         if isinstance(event, multipart.MultipartSegment):
             self._begin(event)
         elif event is None:
@@ -195,7 +162,7 @@ class Reading:
         self._stage = Stage(self._desk.store, part.filename or "", max_bytes=limit)
         self._typed = False
 
-    async def _write(self, stage: Stage, chunk: bytes) -> None:
+    async def _write(self, stage: Stage, chunk: bytes | bytearray) -> None:
         try:
             await stage.write(chunk)
             if len(stage.head) == HEAD:

@@ -15,6 +15,8 @@ log = structlog.get_logger()
 Clock = Callable[[], float]
 T = TypeVar("T")
 
+# The fault of a call that was not made; its job has lost nothing.
+RESTING: Final = "SERVICE_RESTING"
 PATIENCE: Final = timedelta(minutes=30)
 # A service may ask for a pause, but not for the rest of the day.
 LONGEST_PAUSE: Final = timedelta(hours=1)
@@ -82,7 +84,7 @@ class Guard:
         now = self._clock()
         rest = max(self._paused_until - now, self._breaker.rest(now))
         seconds = max(rest, SHORTEST_PAUSE.total_seconds())
-        return Faulted("SERVICE_RESTING", f"{self.name} is left alone", retryAfter=seconds)
+        return Faulted(RESTING, f"{self.name} is left alone", retryAfter=seconds)
 
     def _pause(self, fault: Faulted) -> None:
         """A pause the service asked for is kept by every run of this worker."""

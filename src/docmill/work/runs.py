@@ -18,7 +18,7 @@ from docmill.db import results, rows
 from docmill.db.pool import Pool
 from docmill.storage import Store
 from docmill.work.child import Failed, Nursery, Ran, Task
-from docmill.work.guard import pause
+from docmill.work.guard import RESTING, pause
 from docmill.work.services import JobDesk, Service
 from docmill.work.worker import Note
 
@@ -26,7 +26,6 @@ JSON: Final = "application/json"
 
 # A run elsewhere, by a service; SERVICE_RESTING when the service is left alone for now.
 Elsewhere = Callable[[Claimed, BinaryIO, Note], Awaitable[Ran]]
-RESTING: Final = "SERVICE_RESTING"
 
 
 class ChildRunner:

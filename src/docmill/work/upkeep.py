@@ -4,9 +4,9 @@ import asyncio
 import gzip
 import json
 import random
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
@@ -16,11 +16,12 @@ import structlog
 from docmill.core import failpoints
 from docmill.core.faults import Faulted
 from docmill.core.jobs import JobId, LeaseLost, settle
-from docmill.db import answers, documents, history, housekeeping, leases, queue, results
+from docmill.db import answers, breakers, documents, history, housekeeping, leases, queue, results
 from docmill.db.pool import OUTAGES, Connection, Pool
 from docmill.db.queue import Settlement
 from docmill.db.signals import Bell
 from docmill.storage import Store
+from docmill.work.guard import PATIENCE
 from docmill.work.identity import Identity, is_dead
 from docmill.work.worker import Rules
 
@@ -43,12 +44,16 @@ class Upkeep:
     keep_events: timedelta = timedelta(days=90)
     rescue_every: timedelta = timedelta(seconds=15)
     sweep_every: timedelta | None = timedelta(days=1)
+    awaited: Mapping[str, str] = field(default_factory=dict[str, str])  # pipeline: its service
+    patience: timedelta = PATIENCE
 
 
 async def keep_up(upkeep: Upkeep) -> None:
-    """Both loops, until cancelled."""
+    """All loops, until cancelled."""
     async with asyncio.TaskGroup() as group:
         group.create_task(_again(rescue, upkeep, every=upkeep.rescue_every))
+        if upkeep.awaited:
+            group.create_task(_again(refuse, upkeep, every=upkeep.rescue_every))
         if upkeep.sweep_every:
             group.create_task(_again(sweep, upkeep, every=upkeep.sweep_every))
 
@@ -86,6 +91,21 @@ async def take_back(conn: Connection, rules: Rules, me: Identity) -> list[Settle
     ]
     moved = await queue.settle(conn, settlements) if settlements else set[JobId]()
     return [item for item in settlements if item.job.id in moved]
+
+
+async def refuse(upkeep: Upkeep) -> int:
+    """Fail the jobs that have waited too long for a service that keeps failing."""
+    refused: list[JobId] = []
+    for pipeline, service in upkeep.awaited.items():
+        async with upkeep.pool.connection() as conn:
+            refused += await breakers.refuse(
+                conn, pipeline=pipeline, service=service, patience=upkeep.patience
+            )
+    for job_id in refused:
+        log.warning("job.refused", job=str(job_id), code="SERVICE_GONE")
+    if refused:
+        upkeep.changes.ring()
+    return len(refused)
 
 
 async def sweep(upkeep: Upkeep) -> None:

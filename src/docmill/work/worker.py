@@ -37,7 +37,10 @@ PROMOTING: Final = 0.2
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """What an operator can set about workers; `resting` names pipelines not to claim just now."""
+    """What an operator can set about workers; `resting` names pipelines not to claim just now.
+
+    `gateways` are the addresses of those that a gateway runs.
+    """
 
     pipelines: Sequence[str]
     slots: int = 3
@@ -50,10 +53,11 @@ class Rules:
     retry: Retry = field(default_factory=Retry)
     retries: Mapping[str, Retry] = field(default_factory=dict[str, Retry])
     resting: Callable[[], Collection[str]] = frozenset[str]
+    gateways: Mapping[str, str] = field(default_factory=dict[str, str])
 
-    def claimable(self) -> list[str]:
+    def claimable(self) -> dict[str, str | None]:
         resting = self.resting()
-        return [name for name in self.pipelines if name not in resting]
+        return {name: self.gateways.get(name) for name in self.pipelines if name not in resting}
 
     def retry_of(self, pipeline: str) -> Retry:
         return self.retries.get(pipeline, self.retry)

@@ -15,7 +15,7 @@ from docmill.core.faults import Faulted
 from docmill.core.owners import Owner
 from docmill.db import owners
 from docmill.db.pool import connection
-from docmill.ingest import intake
+from docmill.ingest import intake, parts
 from docmill.ingest.intake import Accepted, Outcome, Wanted
 from docmill.ingest.staging import Staged
 from docmill.web import problems, upload
@@ -126,7 +126,7 @@ async def take_in(request: Request, here: Site, wanted: Wanted) -> list[FileOutc
     try:
         await _check_room(here)
         await _check_rate(here, wanted.owner)
-        boundary = upload.boundary_of(request.headers, here.rules)
+        boundary = parts.boundary_of(request.headers, upload.most_of(here.rules))
         key = upload.request_key_of(request.headers)
         desk = upload.Desk(here.services.store, here.services.offer, here.rules)
         received = await upload.receive(request, boundary, desk)

@@ -6,7 +6,7 @@ from fastapi import APIRouter, Header, Query
 from starlette.responses import RedirectResponse, Response, StreamingResponse
 
 from docmill.core.jobs import ACTIVE, Job, Status
-from docmill.db import lists
+from docmill.db import breakers, lists
 from docmill.db.lists import Filter
 from docmill.db.pool import reading
 from docmill.web.api import events
@@ -29,9 +29,14 @@ async def queue_page(here: Here, owner: Asker) -> Response:
     since = await events.beginning(here, owner, None)
     async with reading(here.services.pool) as conn:
         found = await lists.recent(conn, owner.key, Filter(), after=None, limit=SHOWN)
+        failing = [one for one in await breakers.shown(conn) if one.failing_from]
     rows = [await _row(here, job) for job in found]
     return render.page(
-        "queue.html", rows=rows, since=iso(since), max_bytes=here.rules.max_upload_bytes
+        "queue.html",
+        rows=rows,
+        since=iso(since),
+        max_bytes=here.rules.max_upload_bytes,
+        failing=[(one.service, iso(one.failing_from)) for one in failing if one.failing_from],
     )
 
 
