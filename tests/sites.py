@@ -22,6 +22,7 @@ from docmill.ingest.intake import Intake
 from docmill.storage import open_store
 from docmill.web import server
 from docmill.web.app import create
+from docmill.web.confined import Confined, nobody
 from docmill.web.rules import Rules
 from docmill.wiring import Services
 from pdfs import make_pdf
@@ -102,6 +103,7 @@ async def running(
     listen_url: str | None = None,
     offer: Offer = OFFER,
     shared_dedupe: bool = False,
+    confined: Confined = nobody,
     **rules: Any,
 ) -> AsyncGenerator[Site]:
     store = open_store(str(root))
@@ -109,7 +111,7 @@ async def running(
     intake = Intake(pool, store, offer, work, changes, timedelta(days=7), shared_dedupe)
     services = Services(pool, listen_url, store, offer, work, changes, intake)
     given: dict[str, Any] = {"uploads_per_minute": 0, "disk_limit": 1.0, **rules}
-    app = create(services, Rules(**given))
+    app = create(services, Rules(**given), confined)
     port: asyncio.Future[int] = asyncio.get_running_loop().create_future()
     task = asyncio.create_task(server.serve(app, "127.0.0.1", 0, ready=port.set_result))
     await asyncio.wait({task, port}, return_when=asyncio.FIRST_COMPLETED)

@@ -1,6 +1,7 @@
 """Tables with rules and without, on pages written by hand."""
 
 import io
+from collections.abc import Sequence
 
 from docmill.core.pipeline import PDF
 from docmill.reading.blocks import Block, Kind, blocks_of
@@ -11,22 +12,20 @@ from pdfs import A4, Text, pdf_of, written
 Rule = tuple[float, float, float, float]
 
 
-def blocks(texts: list[Text], rules: list[Rule] | None = None) -> list[Block]:
+def blocks(texts: Sequence[Text], rules: Sequence[Rule] = ()) -> list[Block]:
     """The blocks of a page with these texts and drawn lines, measured from the top left."""
-    drawn = "".join(
-        f"{x0} {A4[1] - y0} m {x1} {A4[1] - y1} l S\n" for x0, y0, x1, y1 in rules or []
-    )
+    drawn = "".join(f"{x0} {A4[1] - y0} m {x1} {A4[1] - y1} l S\n" for x0, y0, x1, y1 in rules)
     data = pdf_of([drawn.encode() + written(texts, A4[1])])
     with open_document(io.BytesIO(data), PDF) as document:
         (page,) = document.pages
         return blocks_of(page)
 
 
-def tables(texts: list[Text], rules: list[Rule] | None = None) -> list[Table]:
+def tables(texts: Sequence[Text], rules: Sequence[Rule] = ()) -> list[Table]:
     return [block.table for block in blocks(texts, rules) if block.table]
 
 
-def ruled(xs: list[float], ys: list[float]) -> list[Rule]:
+def ruled(xs: Sequence[float], ys: Sequence[float]) -> list[Rule]:
     level = [(xs[0], y, xs[-1], y) for y in ys]
     return [*level, *((x, ys[0], x, ys[-1]) for x in xs)]
 

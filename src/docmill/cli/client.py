@@ -165,9 +165,10 @@ class Client:
             return await self.ask("POST", "/api/upload", data=dict(wanted), files=files)
 
     @asynccontextmanager
-    async def download(self, job_id: str) -> AsyncGenerator[AsyncIterator[bytes]]:
+    async def stream(self, path: str) -> AsyncGenerator[AsyncIterator[bytes]]:
+        """A file of any size, piece by piece."""
         with self._told():
-            async with self._http.stream("GET", f"/api/jobs/{job_id}/download") as answer:
+            async with self._http.stream("GET", path) as answer:
                 if answer.is_error:
                     await answer.aread()
                 yield _checked(answer).aiter_bytes()

@@ -64,6 +64,8 @@ COMMANDS: Final[Mapping[str, Entry]] = {
         "search:search",
         "Find passages of your documents by what they mean and by the words in them.",
     ),
+    "review": Entry(WORK, "review:app", "Check and approve what was read."),
+    "lessons": Entry(WORK, "lessons:app", "What docmill learned from your corrections."),
     "profile": Entry(WORK, "profile:app", "The seller's identity and defaults."),
     "mapping": Entry(WORK, "mapping:app", "Which XML an invoice becomes."),
     "doctor": Entry(CARE, "doctor:doctor", "Check the surroundings and say what to do."),

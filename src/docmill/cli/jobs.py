@@ -96,7 +96,7 @@ def result(
 
 
 async def _result(client: Client, job_id: str, output: Path | None) -> None:
-    async with client, client.download(await whole(client, job_id)) as pieces:
+    async with client, client.stream(f"/api/jobs/{await whole(client, job_id)}/download") as pieces:
         with written_whole(output) if output else nullcontext(sys.stdout.buffer) as file:
             async for piece in pieces:
                 file.write(piece)

@@ -11,8 +11,9 @@ from typing import Annotated
 
 import structlog
 import typer
+from fastapi import FastAPI
 
-from docmill.cli import rules
+from docmill.cli import confined, rules
 from docmill.cli import services as outside
 from docmill.cli.console import say
 from docmill.db import embedded, folder, migrate
@@ -161,7 +162,12 @@ async def _work(settings: Settings, services: Services, stop: Stop) -> None:
 
 
 async def _web(settings: Settings, services: Services, stop: Stop) -> None:
-    app = web_app.create(services, rules.web_rules(settings))
+    async with confined.nursery(settings) as nursery:
+        way = confined.confined(nursery)
+        await _serve_web(settings, web_app.create(services, rules.web_rules(settings), way), stop)
+
+
+async def _serve_web(settings: Settings, app: FastAPI, stop: Stop) -> None:
 
     def welcome(port: int) -> None:
         say(f"docmill is at http://{settings.host}:{port}")

@@ -45,6 +45,21 @@ def show_jobs(jobs: Iterable[Mapping[str, Any]]) -> None:
     _print(table)
 
 
+def show_reviews(reviews: Iterable[Mapping[str, Any]]) -> None:
+    table = _table("ID", "AGE", "FILE", "TO CHECK", "STATUS", "")
+    table.columns[3].justify = "right"
+    for each in reviews:
+        table.add_row(
+            each["job_id"][:8] if out.is_terminal else each["job_id"],
+            age(each["created_at"]),
+            Text(each["filename"]),
+            "-" if each["doubts"] is None else str(each["doubts"]),
+            each["status"],
+            Text(each["reason"] or ""),
+        )
+    _print(table)
+
+
 def _about(job: Mapping[str, Any]) -> str:
     if job["status"] == "processing":
         return f"{job['progress']} % {job['stage']}"

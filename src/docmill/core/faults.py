@@ -171,6 +171,24 @@ TABLE: Final[tuple[Fault, ...]] = (
         "This job isn't an invoice",
         "Export only jobs of a pipeline that knows the mapping; GET /api/pipelines lists them.",
     ),
+    Fault(
+        "NOT_REVIEWABLE",
+        409,
+        "This job's result can't be reviewed",
+        "Review jobs that were converted with a mapping; GET /api/reviews lists them.",
+    ),
+    Fault(
+        "REVIEW_CONFLICT",
+        409,
+        "Somebody else changed this review meanwhile",
+        "Look at the changes in the answer and send yours again with its revision.",
+    ),
+    Fault(
+        "LESSON_NOT_FOUND",
+        404,
+        "There is no such lesson",
+        "Check the id; GET /api/lessons lists yours.",
+    ),
     Fault("BAD_REQUEST", 400, "The request can't be read", "Compare it with /docs."),
     Fault("UNAUTHORIZED", 401, "Sign in first", "Send a valid token: Authorization: Bearer …"),
     Fault(

@@ -24,14 +24,19 @@ class Result:
 OF_JOB: Final = """
 SELECT r.key, r.content_type, r.bytes, r.stored_bytes, r.sha256, r.version
   FROM jobs j JOIN results r ON r.job_id = j.id
- WHERE j.id = %(id)s AND j.result_key IS NOT NULL
-   AND CASE WHEN %(form)s::text IS NULL THEN r.key = j.result_key ELSE r.form = %(form)s END
+ WHERE j.id = %(id)s AND j.result_key IS NOT NULL AND (r.revision = 0 OR NOT %(original)s)
+   AND (%(form)s::text IS NULL OR r.form = %(form)s)
+ ORDER BY r.revision DESC, r.form = 'document' DESC LIMIT 1
 """
 
 
-async def of_job(conn: Connection, job_id: JobId, form: str | None = None) -> Result | None:
+async def of_job(
+    conn: Connection, job_id: JobId, form: str | None = None, *, original: bool = False
+) -> Result | None:
+    """As last approved by a person, or as it was read: `original`, and all that nobody reviewed."""
+    args = {"id": job_id, "form": form, "original": original}
     async with conn.cursor(row_factory=class_row(Result)) as cur:
-        return await (await cur.execute(OF_JOB, {"id": job_id, "form": form})).fetchone()
+        return await (await cur.execute(OF_JOB, args)).fetchone()
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,10 +51,11 @@ class Readable:
 
 
 DATA: Final = """
-SELECT j.id, j.owner, j.pipeline, j.status, r.key
+SELECT DISTINCT ON (j.id) j.id, j.owner, j.pipeline, j.status, r.key
   FROM jobs j
   LEFT JOIN results r ON r.job_id = j.id AND r.form = 'data' AND j.result_key IS NOT NULL
  WHERE j.id = ANY(%s)
+ ORDER BY j.id, r.revision DESC
 """
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from docmill.core.jobs import Claimed, JobId
-from docmill.db import chunks, fields
+from docmill.db import chunks, fields, reviews
 from docmill.db.pool import Connection
 
 
@@ -21,6 +21,7 @@ class Noun:
 NOUNS: Final[dict[str, Noun]] = {
     "chunks": Noun(chunks.write, chunks.exist),
     "fields": Noun(fields.write, fields.exist),
+    "reviews": Noun(reviews.found, reviews.never),
 }
 
 

@@ -1,6 +1,7 @@
 """Mappings: files that say which XML an invoice becomes; and the way back from that XML."""
 
 from docmill.mappings.catalog import DEFAULT, load, load_file, names
+from docmill.mappings.editing import Change, bracketed, value_at
 from docmill.mappings.emitting import Emitted, emit, emit_all
 from docmill.mappings.profile import Profile, profile_of
 from docmill.mappings.profile_checks import mistakes as profile_mistakes
@@ -10,10 +11,12 @@ from docmill.mappings.schema import BadMapping, InvoiceMapping, Trouble
 __all__ = [
     "DEFAULT",
     "BadMapping",
+    "Change",
     "Emitted",
     "InvoiceMapping",
     "Profile",
     "Trouble",
+    "bracketed",
     "emit",
     "emit_all",
     "load",
@@ -23,4 +26,5 @@ __all__ = [
     "profile_of",
     "read_back",
     "read_back_all",
+    "value_at",
 ]

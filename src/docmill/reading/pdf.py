@@ -46,6 +46,14 @@ _WHY: Final = {
 @contextmanager
 def open_pdf(file: BinaryIO) -> Generator[Document, None, None]:
     """The PDF, opened. Raises BAD_PDF at once when there is nothing in it to read."""
+    with checked(file) as pdf:
+        warnings: list[str] = []
+        yield Document(pdf.page_count, _metadata(pdf), _pages(pdf, warnings), warnings)
+
+
+@contextmanager
+def checked(file: BinaryIO) -> Generator[pdfium.Pdf, None, None]:
+    """The PDF as PDFium has it, within our limits."""
     data = file.read(MAX_BYTES + 1)
     if len(data) > MAX_BYTES:
         raise Faulted("BAD_PDF", f"larger than {MAX_BYTES} bytes")
@@ -53,8 +61,7 @@ def open_pdf(file: BinaryIO) -> Generator[Document, None, None]:
     try:
         with pdfium.opened(data) as pdf:
             _check_count(pdf.page_count)
-            warnings: list[str] = []
-            yield Document(pdf.page_count, _metadata(pdf), _pages(pdf, warnings), warnings)
+            yield pdf
     except pdfium.Unopened as exc:
         raise Faulted("BAD_PDF", _WHY.get(exc.code, "truncated, damaged or not a PDF")) from exc
 
@@ -106,19 +113,27 @@ def _page(pdf: pdfium.Pdf, index: int, room: int, warnings: list[str]) -> tuple[
     with pdfium.loaded(pdf, index) as handle:
         if not handle:
             return None, 0
-        shape = pdfium.shape(handle)
+        shape, words, count = written(handle, index + 1, room)
         width, height = shape.size
-        if not (0 < width <= MAX_SIDE and 0 < height <= MAX_SIDE):
-            raise Faulted("BAD_PDF", f"page {index + 1} measures {width:g} by {height:g} points")
-        with pdfium.text_of(handle) as (text, count):
-            if count > min(MAX_PAGE_CHARS, room):
-                raise Faulted("BAD_PDF", f"too many characters: {count} on page {index + 1}")
-            words = words_of(pdfium.characters(text, count, shape), shape.size)
         lines, rules = lines_of(words, shape.size), rules_of(handle, shape)
         page = Page(index + 1, round(width, 2), round(height, 2), lines, rules=rules)
         if _is_picture(words, handle, shape):
             page = _scanned(page, handle, warnings)
     return page, count
+
+
+def written(
+    handle: int, number: int, room: int = MAX_PAGE_CHARS
+) -> tuple[pdfium.PageShape, Sequence[Word], int]:
+    """A loaded page's shape, its words, and how many characters it took."""
+    shape = pdfium.shape(handle)
+    width, height = shape.size
+    if not (0 < width <= MAX_SIDE and 0 < height <= MAX_SIDE):
+        raise Faulted("BAD_PDF", f"page {number} measures {width:g} by {height:g} points")
+    with pdfium.text_of(handle) as (text, count):
+        if count > min(MAX_PAGE_CHARS, room):
+            raise Faulted("BAD_PDF", f"too many characters: {count} on page {number}")
+        return shape, words_of(pdfium.characters(text, count, shape), shape.size), count
 
 
 def _is_picture(words: Sequence[Word], handle: int, shape: pdfium.PageShape) -> bool:

@@ -14,12 +14,14 @@ Pixels = NDArray[np.uint8]
 
 DPI: Final = 300
 MAX_PIXELS: Final = 16_000_000  # A3 at nearly 300 dpi
+SHOWN_DPI: Final = 144
+SHOWN_PIXELS: Final = 4_000_000
 MAX_OBJECTS: Final = 5000
 MAX_DEPTH: Final = 4
 FORM: Final = 5
 _IMAGE: Final = 3
-_GRAY: Final = 1
-_IN_GRAY: Final = 0x08
+_GRAY, _COLOUR = 1, 3
+_ANNOTATIONS, _IN_GRAY, _RED_FIRST = 0x01, 0x08, 0x10
 _WHITE: Final = 0xFFFFFFFF
 
 _object_count = bind("FPDFPage_CountObjects", c_int, c_void_p)
@@ -80,12 +82,26 @@ def drawn(page: int, size: tuple[float, float]) -> Pixels:
     scale = min(DPI / 72, sqrt(MAX_PIXELS / (size[0] * size[1])))
     width, height = (max(int(side * scale), 1) for side in size)
     pixels = np.empty((height, width), np.uint8)
-    bitmap = _create(width, height, _GRAY, pixels.ctypes.data, width)
+    _draw(page, pixels, _GRAY, _IN_GRAY)
+    return pixels
+
+
+def shown(page: int, size: tuple[float, float]) -> Pixels:
+    """The page as people see it, in colour: rows of red, green, blue within SHOWN_PIXELS."""
+    scale = min(SHOWN_DPI / 72, sqrt(SHOWN_PIXELS / (size[0] * size[1])))
+    width, height = (max(int(side * scale), 1) for side in size)
+    pixels = np.empty((height, width, 4), np.uint8)  # rows of whole words, as PDFium wants them
+    _draw(page, pixels, _COLOUR, _RED_FIRST | _ANNOTATIONS)
+    return pixels[:, :, :3]
+
+
+def _draw(page: int, pixels: Pixels, form: int, flags: int) -> None:
+    height, width = pixels.shape[:2]
+    bitmap = _create(width, height, form, pixels.ctypes.data, pixels.strides[0])
     if not bitmap:
         raise MemoryError
     try:
         _fill(bitmap, 0, 0, width, height, _WHITE)
-        _render(bitmap, page, 0, 0, width, height, 0, _IN_GRAY)
+        _render(bitmap, page, 0, 0, width, height, 0, flags)
     finally:
         _destroy(bitmap)
-    return pixels

@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, suppress
+from typing import Final
 
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
@@ -17,12 +18,16 @@ from docmill.web.api import (
     exports,
     health,
     jobs,
+    lessons,
+    pages,
     profile,
     results,
+    reviews,
     search,
     upload,
 )
 from docmill.web.auth import Tokens
+from docmill.web.confined import Confined, Views, nobody
 from docmill.web.contract import openapi_of
 from docmill.web.deps import Site
 from docmill.web.edge import Edge
@@ -31,6 +36,7 @@ from docmill.web.live import Live
 from docmill.web.metrics import Meters
 from docmill.web.paces import Paces
 from docmill.web.pages import docs, queue, render
+from docmill.web.pages import review as review_page
 from docmill.web.pages import search as search_page
 from docmill.web.readiness import Readiness
 from docmill.web.rules import Rules
@@ -38,8 +44,19 @@ from docmill.wiring import Services
 
 __all__ = ["Rules", "create"]
 
+PARTS: Final = (
+    upload, jobs, results, exports, reviews, lessons, pages, events, catalog, profile, search,
+    health, queue, review_page, search_page, docs,
+)  # fmt: skip
 
-def create(services: Services, rules: Rules, *, embed: Embed = embed_here) -> FastAPI:
+
+def create(
+    services: Services,
+    rules: Rules,
+    confined: Confined = nobody,
+    *,
+    embed: Embed = embed_here,
+) -> FastAPI:
     """`embed` makes the vectors of what people search for."""
     site = Site(
         services=services,
@@ -50,6 +67,8 @@ def create(services: Services, rules: Rules, *, embed: Embed = embed_here) -> Fa
         tokens=Tokens(rules.tokens),
         readiness=Readiness(services),
         embed=embed,
+        confined=confined,
+        views=Views(confined, services.store),
     )
     app = FastAPI(
         title="docmill",
@@ -66,20 +85,7 @@ def create(services: Services, rules: Rules, *, embed: Embed = embed_here) -> Fa
     app.add_exception_handler(RequestValidationError, problems.invalid)
     app.add_exception_handler(HTTPException, problems.refused)
     app.add_middleware(Edge, meters=site.meters, under_way=site.under_way)
-    for part in (
-        upload,
-        jobs,
-        results,
-        exports,
-        events,
-        catalog,
-        profile,
-        search,
-        health,
-        queue,
-        search_page,
-        docs,
-    ):
+    for part in PARTS:
         app.include_router(part.router)
     app.mount("/static", render.Files(directory=render.STATIC), name="static")
     return app

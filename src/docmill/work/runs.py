@@ -7,14 +7,14 @@ import os
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from io import BufferedReader
-from typing import BinaryIO, Final, cast
+from typing import Any, BinaryIO, Final, cast
 
 from docmill.core import failpoints
 from docmill.core.faults import Faulted
 from docmill.core.jobs import Broke, Claimed, Ending, Finished, Stopped, StoredResult, Usage
 from docmill.core.keys import result_key
 from docmill.core.pipeline import Artifact
-from docmill.db import results, rows
+from docmill.db import lessons, results, rows
 from docmill.db.pool import Pool
 from docmill.storage import Store
 from docmill.work.child import Failed, Nursery, Ran, Task
@@ -71,9 +71,17 @@ class ChildRunner:
         return Finished(data, document, ran.rows), ran.usage
 
     async def _here(self, job: Claimed, file: BinaryIO, note: Note) -> Ran:
+        task = _task(job)
+        if job.mapping is not None and (known := await self._lessons(job)):
+            task = replace(task, options={**task.options, "lessons": known})
         desk = JobDesk(self._pool, self._services, job, file.fileno())
-        ran = await self._nursery.run(_task(job), file.fileno(), note, desk=desk)
+        ran = await self._nursery.run(task, file.fileno(), note, desk=desk)
         return _as_told(ran, desk.told) if isinstance(ran, Failed) else ran
+
+    async def _lessons(self, job: Claimed) -> list[dict[str, Any]]:
+        """What the owner's corrections have taught by now: a run has no database to ask."""
+        async with self._pool.connection() as conn:
+            return await lessons.for_run(conn, job.owner)
 
     async def _keep(self, job: Claimed, made: Artifact, form: str, version: str) -> StoredResult:
         """Store a result compressed, and see that it is there."""
@@ -102,7 +110,8 @@ class ChildRunner:
     async def _copied(self, job: Claimed, form: str) -> StoredResult | None:
         assert job.duplicate_of is not None
         async with self._pool.connection() as conn:
-            known = await results.of_job(conn, job.duplicate_of, form)
+            # As it was read: what its owner made of it since is the owner's own.
+            known = await results.of_job(conn, job.duplicate_of, form, original=True)
         if known is None or await self._store.size(known.key) is None:
             return None
         packed = b"".join([chunk async for chunk in self._store.chunks(known.key)])

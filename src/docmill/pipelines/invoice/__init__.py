@@ -10,7 +10,8 @@ from docmill.core.pipeline import PDF, Artifact, Output, Source, Tools
 from docmill.pipelines.invoice.agreement import agreed
 from docmill.pipelines.invoice.embedded import embedded
 from docmill.pipelines.invoice.layout import sheet_of
-from docmill.pipelines.invoice.reader import read
+from docmill.pipelines.invoice.lessons import Learned, applied
+from docmill.pipelines.invoice.reader import marked, read
 from docmill.pipelines.invoice.result import data_of
 from docmill.reading.documents import open_document
 from docmill.reading.pages import Document, Page
@@ -29,14 +30,19 @@ class InvoicePipeline:
 
     def run(self, source: Source, tools: Tools) -> Output:
         with open_document(source.file, source.content_type) as document:
-            pages = _walked(document, tools)
+            pages = walked(document, tools)
             warnings = list(document.warnings)
         source.file.seek(0)
         xml = embedded(source.file.read())
         if not xml and not any(page.lines for page in pages):
             raise Faulted("BAD_PDF", "there is no text on any page")
-        found = read(sheet_of(pages))
+        sheet = sheet_of(pages)
+        found, learned = read(sheet), Learned()
+        if not xml and source.options.get("lessons"):
+            found, learned = applied(marked(sheet), found, source.options["lessons"])
         data: dict[str, Any] = data_of(agreed(xml, found) if xml else found)
+        for path, lesson in learned.items():
+            data["evidence"][path]["learned"] = lesson
         tools.progress(100, f"{len(data['lines'])} lines found")
         about = {"pipeline": self.name, "version": self.version, "source": "xml" if xml else "page"}
         scanned = [page.number for page in pages if page.scanned]
@@ -45,7 +51,7 @@ class InvoicePipeline:
         return _mapped(data, source.mapping, source.options) if source.mapping else Output(data)
 
 
-def _walked(document: Document, tools: Tools) -> list[Page]:
+def walked(document: Document, tools: Tools) -> list[Page]:
     """All pages, told one by one: a page that is a picture takes seconds."""
     pages: list[Page] = []
     for page in document.pages:
@@ -66,7 +72,8 @@ def _mapped(data: dict[str, Any], name: str, options: Mapping[str, Any]) -> Outp
     data = {**data, "profile": told} if told else data
     review = [*data["review"], *(path for path in made.review if path not in data["review"])]
     artifact = Artifact(made.xml, "application/xml")
-    return Output({**data, "mapping": name, "review": review, "notes": list(made.notes)}, artifact)
+    data = {**data, "mapping": name, "review": review, "notes": list(made.notes)}
+    return Output(data, artifact, rows={"reviews": [{"doubts": len(review)}]})
 
 
 pipeline: Final = InvoicePipeline()

@@ -9,6 +9,7 @@ from docmill.reading.pages import Box
 
 PARTY: Final = ("name", "tax_id", "address")
 TOTALS: Final = ("net", "tax", "gross", "withholding", "paid", "due")
+ADJUSTMENTS: Final = ("charges", "discounts")  # of the whole invoice, where its sums need them
 ITEM: Final = (
     "description",
     "quantity",

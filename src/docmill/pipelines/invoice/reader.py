@@ -23,12 +23,17 @@ SUMS: Final = frozenset({"net", "gross", "base"})
 _AMERICAN: Final = re.compile(r"\b(?:[A-Z]{2},? \d{5}(?:-\d{4})?|United States|USA)\b")
 
 
-def read(sheet: Sheet) -> Invoice:
-    """The invoice on these pages."""
+def marked(sheet: Sheet) -> Sheet:
+    """The sheet with how its numbers and dates are to be read."""
     texts = [row.text for row in sheet.rows]
     first = dates.month_first(texts)
     first = first if first is not None else any(_AMERICAN.search(text) for text in texts)
-    sheet = replace(sheet, mark=numbers.mark_of(texts), month_first=first)
+    return replace(sheet, mark=numbers.mark_of(texts), month_first=first)
+
+
+def read(sheet: Sheet) -> Invoice:
+    """The invoice on these pages."""
+    sheet = marked(sheet)
     phrases = phrases_of(sheet)
     table = lines_of(sheet)
     if not table.lines:

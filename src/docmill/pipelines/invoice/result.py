@@ -1,56 +1,27 @@
 """The canonical JSON of an invoice: values, evidence, checks, and what a person should look at."""
 
-from collections.abc import Iterator
-from typing import Any, Final
+from typing import Any
 
-from docmill.pipelines.invoice.checks import broken_paths, checks_of
-from docmill.pipelines.invoice.model import ITEM, PARTY, TOTALS, Invoice, Value
-
-REVIEW: Final = 0.8
-NEEDED: Final = (
-    "invoice_number",
-    "issue_date",
-    "currency",
-    "seller.name",
-    "buyer.name",
-    "totals.net",
-    "totals.gross",
-)
+from docmill.mappings import checking
+from docmill.pipelines.invoice.model import ADJUSTMENTS, ITEM, PARTY, TOTALS, Invoice, Value
 
 
 def data_of(invoice: Invoice) -> dict[str, Any]:
     """The invoice as JSON."""
-    checks = checks_of(invoice)
-    return {
+    data: dict[str, Any] = {
         "invoice_number": _plain(invoice.invoice_number),
         "issue_date": _plain(invoice.issue_date),
         "due_date": _plain(invoice.due_date),
         "currency": _plain(invoice.currency),
         "seller": _group(invoice.seller, PARTY),
         "buyer": _group(invoice.buyer, PARTY),
-        "totals": _group(invoice.totals, TOTALS),
+        "totals": {**_group(invoice.totals, TOTALS), **_adjustments(invoice)},
         "lines": [_group(line, ITEM) for line in invoice.lines],
         "taxes": _taxes(invoice),
         "evidence": {path: _evidence(value) for path, value in invoice.values() if value},
-        "checks": checks,
-        "review": list(dict.fromkeys(_doubtful(invoice, checks))),
     }
-
-
-def _doubtful(invoice: Invoice, checks: dict[str, str]) -> Iterator[str]:
-    """Paths a person should look at: missing, unsure, or in a rule that is broken."""
-    for path, value in invoice.values():
-        unsure = value is not None and value.confidence < REVIEW and _weighty(path)
-        if unsure or (value is None and path in NEEDED):
-            yield path
-    if not invoice.lines:
-        yield "lines"
-    yield from broken_paths(checks)
-
-
-def _weighty(path: str) -> bool:
-    """Whether a wrong value would do harm; a line's words and codes rarely do."""
-    return not path.endswith((".description", ".unit", ".code", ".address", "].tax_rate"))
+    checks = checking.checks_of(data)
+    return {**data, "checks": checks, "review": checking.doubtful(data, checks)}
 
 
 def _taxes(invoice: Invoice) -> list[dict[str, str | None]]:
@@ -60,6 +31,12 @@ def _taxes(invoice: Invoice) -> list[dict[str, str | None]]:
         return []
     parts = {"base": totals.tax_base, "rate": totals.tax_rate, "amount": totals.tax}
     return [{name: _plain(value) for name, value in parts.items()}]
+
+
+def _adjustments(invoice: Invoice) -> dict[str, str | None]:
+    """Charges and discounts of the whole invoice, where its sums have some."""
+    found = _group(invoice.totals, ADJUSTMENTS)
+    return {name: value for name, value in found.items() if value is not None}
 
 
 def _plain(value: Value | None) -> str | None:

@@ -57,10 +57,11 @@ async def download_result(
         Literal["data", "document"] | None,
         Query(description="The JSON that was found, or the document made of it; default: that"),
     ] = None,
+    original: Annotated[bool, Query(description="As it was read, before any review")] = False,
 ) -> Response:
     async with reading(here.services.pool) as conn:
         job = await own_job(conn, owner, job_id)
-        result = await results.of_job(conn, job.id, form)
+        result = await results.of_job(conn, job.id, form, original=original)
         _check_there(job, result)
         assert result is not None
     packed = await _opened(here, result)
