@@ -9,8 +9,8 @@ from docmill.reading.pages import Box
 from docmill.reading.tables import Cell, Table
 
 
-def block(text: str, kind: Kind = Kind.PARAGRAPH, y: float = 400, **more: int) -> Block:
-    return Block(kind, text, Box(72, y, 500, y + 12), **more)
+def block(text: str, kind: Kind = Kind.PARAGRAPH, y: float = 400, level: int = 0) -> Block:
+    return Block(kind, text, Box(72, y, 500, y + 12), level)
 
 
 def leaf(number: int, *blocks: Block) -> Leaf:

@@ -111,6 +111,9 @@ def _place(cursor: str) -> Place:
         padded = cursor + "=" * (-len(cursor) % 4)
         text = base64.b64decode(padded, altchars=b"-_", validate=True).decode("ascii")
         score, _, number = text.partition(" ")
-        return Place(float(score), int(number))
+        place = Place(float(score), int(number))
     except (binascii.Error, ValueError) as exc:
         raise asking.refuse("cursor", "not a cursor of ours") from exc
+    if not 0 <= place.score <= 1:
+        raise asking.refuse("cursor", "not a cursor of ours")
+    return place
