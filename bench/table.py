@@ -22,6 +22,7 @@ from bench import (
     child_overhead,
     claims,
     end_to_end,
+    finding,
     memory,
     pages,
     queues,
@@ -46,6 +47,7 @@ PARTS: Final[dict[str, Callable[[Ground], Iterator[Row]]]] = {
     "child": child_overhead.measure,
     "end_to_end": end_to_end.measure,
     "readers": readers.measure,
+    "search": finding.measure,
 }
 
 

@@ -64,6 +64,11 @@ COMMANDS: Final[Mapping[str, Entry]] = {
     "export": Entry(
         WORK, "export:export", "Write several complete invoices of one seller as one file."
     ),
+    "search": Entry(
+        WORK,
+        "search:search",
+        "Find passages of your documents by what they mean and by the words in them.",
+    ),
     "review": Entry(WORK, "review:app", "Check and approve what was read."),
     "lessons": Entry(WORK, "lessons:app", "What docmill learned from your corrections."),
     "trades": Entry(WORK, "trades:app", "Trades read from broker notes."),

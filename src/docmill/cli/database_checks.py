@@ -8,7 +8,7 @@ from typing import Final
 import psycopg
 
 from docmill.cli.findings import Finding, State
-from docmill.db import breakers, condition, embedded, migrate
+from docmill.db import breakers, chunks, condition, embedded, migrate
 from docmill.db.condition import Condition, Holder
 from docmill.db.pool import OUTAGES, Connection
 from docmill.settings import Settings
@@ -76,6 +76,7 @@ async def _ask(url: str, settings: Settings) -> AsyncIterator[Finding]:
         migrated = await _migrations(url)
         yield migrated
         if migrated.state is State.OK:
+            yield await _vectors(conn)
             async for finding in _services(conn):
                 yield finding
 
@@ -132,6 +133,13 @@ async def _snapshots(conn: Connection) -> Finding:
     )
     advice = f"Dead rows pile up and claims get slow until it ends: {ending}"
     return Finding("snapshots", State.WARN, "; ".join(map(_holder, held)), advice)
+
+
+async def _vectors(conn: Connection) -> Finding:
+    if await chunks.have_vectors(conn):
+        return Finding("vectors", State.OK, "pgvector; search knows meaning and words")
+    advice = "Install pgvector for this PostgreSQL, then run `docmill migrate`."
+    return Finding("vectors", State.WARN, "no pgvector; search goes by words alone", advice)
 
 
 async def _services(conn: Connection) -> AsyncIterator[Finding]:

@@ -57,6 +57,7 @@ async def _gather(data: Path | None, *, show: bool) -> list[Finding]:
 
 async def _look(data: Path | None) -> AsyncIterator[Finding]:
     yield surroundings.python()
+    yield surroundings.model()
     try:
         settings = read(data=data)
     except BadSettings as exc:

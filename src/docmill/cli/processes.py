@@ -156,9 +156,11 @@ async def _work(settings: Settings, services: Services, stop: Stop) -> None:
 
 
 async def _web(settings: Settings, services: Services, stop: Stop) -> None:
-    async with confined.nursery(settings) as nursery:
+    async with confined.nursery(settings) as nursery, AsyncExitStack() as stack:
         way = confined.confined(nursery)
-        await _serve_web(settings, web_app.create(services, rules.web_rules(settings), way), stop)
+        embed = await outside.embed(settings, stack)
+        app = web_app.create(services, rules.web_rules(settings), way, embed=embed)
+        await _serve_web(settings, app, stop)
 
 
 async def _serve_web(settings: Settings, app: FastAPI, stop: Stop) -> None:

@@ -11,12 +11,15 @@ from docmill.clients.ai_parser import AIParser
 from docmill.clients.endpoint import Endpoint
 from docmill.clients.gateway import GatewayClient
 from docmill.clients.openai import OpenAI
+from docmill.embeddings import local
 from docmill.settings import Settings
+from docmill.web.finding import Embed, embed_here
 from docmill.work.guard import Guard
 from docmill.work.remote import ByGateway
 from docmill.work.services import Answer, Question, Service
 
 OPENAI_TIMEOUT: Final = timedelta(seconds=120)
+SEARCH_TIMEOUT: Final = timedelta(seconds=5)  # somebody waits for an answer
 
 
 async def elsewhere(settings: Settings, stack: AsyncExitStack) -> dict[str, ByGateway]:
@@ -39,10 +42,7 @@ async def services(settings: Settings, stack: AsyncExitStack) -> dict[str, Servi
 
 async def _openai(settings: Settings, stack: AsyncExitStack) -> dict[str, Answer]:
     """Only with a model's name: a key that lies around for other tools sends no document away."""
-    key = settings.openai_api_key
-    headers = {"authorization": f"Bearer {key.get_secret_value()}"} if key else {}
-    endpoint = Endpoint(settings.openai_url, timeout=OPENAI_TIMEOUT, headers=headers)
-    await stack.enter_async_context(endpoint)
+    endpoint = await stack.enter_async_context(_endpoint(settings, OPENAI_TIMEOUT))
     answers: dict[str, Answer] = {}
     if settings.openai_embedding_model:
         embedder = OpenAI(endpoint, settings.openai_embedding_model)
@@ -51,6 +51,27 @@ async def _openai(settings: Settings, stack: AsyncExitStack) -> dict[str, Answer
         writer = OpenAI(endpoint, settings.openai_model)
         answers["complete"] = lambda question: writer.complete(question.request)
     return answers
+
+
+def _endpoint(settings: Settings, timeout: timedelta) -> Endpoint:
+    key = settings.openai_api_key
+    headers = {"authorization": f"Bearer {key.get_secret_value()}"} if key else {}
+    return Endpoint(settings.openai_url, timeout=timeout, headers=headers)
+
+
+async def embed(settings: Settings, stack: AsyncExitStack) -> Embed:
+    """What makes the vectors of questions: the same model that makes those of passages."""
+    if settings.openai_embedding_model is None:
+        return embed_here
+    endpoint = await stack.enter_async_context(_endpoint(settings, SEARCH_TIMEOUT))
+    client = OpenAI(endpoint, settings.openai_embedding_model)
+
+    async def ask(text: str) -> tuple[str, list[float]] | None:
+        answer = await client.embed({"texts": [text], "dimensions": local.WIDTH})
+        (vector,) = answer["vectors"]
+        return (answer["model"], vector) if len(vector) == local.WIDTH else None
+
+    return ask
 
 
 async def _parser(settings: Settings, stack: AsyncExitStack) -> dict[str, Answer]:

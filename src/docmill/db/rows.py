@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from docmill.core.jobs import Claimed, JobId
-from docmill.db import reviews, trades
+from docmill.db import chunks, fields, reviews, trades
 from docmill.db.pool import Connection
 
 
@@ -19,6 +19,8 @@ class Noun:
 
 
 NOUNS: Final[dict[str, Noun]] = {
+    "chunks": Noun(chunks.write, chunks.exist),
+    "fields": Noun(fields.write, fields.exist),
     "reviews": Noun(reviews.found, reviews.never),
     "trades": Noun(trades.write, trades.exist),
 }

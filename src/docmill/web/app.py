@@ -26,6 +26,7 @@ from docmill.web.api import (
     profile,
     results,
     reviews,
+    search,
     trades,
     upload,
 )
@@ -34,12 +35,14 @@ from docmill.web.confined import Confined, Views, nobody
 from docmill.web.contract import openapi_of
 from docmill.web.deps import Site
 from docmill.web.edge import Edge
+from docmill.web.finding import Embed, embed_here
 from docmill.web.links import Links
 from docmill.web.live import Live
 from docmill.web.metrics import Meters
 from docmill.web.paces import Paces
 from docmill.web.pages import docs, job, mistakes, queue, render
 from docmill.web.pages import review as review_page
+from docmill.web.pages import search as search_page
 from docmill.web.pages import trades as trades_page
 from docmill.web.readiness import Readiness
 from docmill.web.rules import Rules
@@ -49,11 +52,19 @@ __all__ = ["Rules", "create"]
 
 PARTS: Final = (
     upload, jobs, results, originals, files, buckets, exports, reviews, lessons, pages, trades,
-    documents, events, catalog, profile, health, queue, job, review_page, trades_page, docs,
+    documents, search, events, catalog, profile, health, queue, job, review_page, trades_page,
+    search_page, docs,
 )  # fmt: skip
 
 
-def create(services: Services, rules: Rules, confined: Confined = nobody) -> FastAPI:
+def create(
+    services: Services,
+    rules: Rules,
+    confined: Confined = nobody,
+    *,
+    embed: Embed = embed_here,
+) -> FastAPI:
+    """`embed` makes the vectors of what people search for."""
     site = Site(
         services=services,
         rules=rules,
@@ -62,6 +73,7 @@ def create(services: Services, rules: Rules, confined: Confined = nobody) -> Fas
         meters=Meters(),
         tokens=Tokens(rules.tokens),
         readiness=Readiness(services),
+        embed=embed,
         confined=confined,
         views=Views(confined, services.store),
         links=Links(services.store),

@@ -16,6 +16,7 @@ from docmill.db import jobs
 from docmill.db.pool import Connection
 from docmill.web import auth
 from docmill.web.confined import Confined, Views
+from docmill.web.finding import Embed
 from docmill.web.links import Links
 from docmill.web.live import Live
 from docmill.web.metrics import Meters
@@ -36,6 +37,7 @@ class Site:
     meters: Meters
     tokens: auth.Tokens
     readiness: Readiness
+    embed: Embed
     confined: Confined
     views: Views
     links: Links

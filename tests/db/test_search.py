@@ -1,0 +1,196 @@
+"""Passages and fields in real tables: found by their owner alone, and gone with their document."""
+
+import json
+from typing import Any
+
+import psycopg
+import pytest
+
+from db.crowd import plan_of
+from docmill.core.jobs import Claimed
+from docmill.core.owners import OwnerKey
+from docmill.db import chunks, fields, migrate, results, search
+from docmill.db.pool import Connection
+from docmill.db.search import Asked, Only
+from road import ANN, BOB, add_job, claim_one, finish
+
+pytestmark = pytest.mark.anyio
+
+MODEL = "toy"
+
+
+def vector(at: int, more: float = 0.0) -> str:
+    """A vector along one axis, leaning a little to the next."""
+    return json.dumps(
+        [1.0 if place == at else more if place == at + 1 else 0 for place in range(384)]
+    )
+
+
+def passage(text: str, *vectors: str) -> dict[str, Any]:
+    return {
+        "page": 1,
+        "page_size": [595, 842],
+        "box": [1, 2, 3, 4],
+        "heading": "Terms",
+        "text": text,
+        "model": MODEL,
+        "embeddings": vectors,
+    }
+
+
+async def read(conn: Connection, owner: OwnerKey, *rows: dict[str, Any]) -> Claimed:
+    """A document of the owner with these passages."""
+    await add_job(conn, owner)
+    job = await claim_one(conn)
+    await chunks.write(conn, job, json.dumps(rows))
+    return job
+
+
+async def texts(conn: Connection, asked: Asked, ids: list[int]) -> list[str]:
+    found = await search.hits(conn, asked, ids)
+    return [found[number].text for number in ids]
+
+
+async def test_the_nearest_passage_comes_first_by_its_nearest_part(conn: Connection) -> None:
+    await read(conn, ANN, passage("far", vector(5)), passage("near", vector(9), vector(0, 0.1)))
+    asked = Asked(ANN, "", MODEL, vector(0))
+
+    found = await search.nearest(conn, asked)
+
+    assert await texts(conn, asked, found) == ["near", "far"]
+
+
+async def test_rare_words_count_more_than_common_ones(conn: Connection) -> None:
+    common = [passage(f"the price of number {at}") for at in range(20)]
+    await read(conn, ANN, *common, passage("the penalty of the contract"))
+    asked = Asked(ANN, "what price has the penalty?")
+
+    found = await search.best(conn, asked)
+
+    assert (await texts(conn, asked, found))[0] == "the penalty of the contract"
+    assert len(found) == 21
+
+
+async def test_nobody_finds_another_owners_passages(conn: Connection) -> None:
+    await read(conn, BOB, passage("the secret of bob", vector(0)))
+    mine = Asked(ANN, "secret", MODEL, vector(0))
+    theirs = Asked(BOB, "secret", MODEL, vector(0))
+    (number,) = await search.nearest(conn, theirs)
+
+    assert await search.best(conn, theirs) == [number]
+    assert await search.best(conn, mine) == []
+    assert await search.nearest(conn, mine) == []
+    assert await search.hits(conn, mine, [number]) == {}
+    assert await search.documents(conn, ANN, Only(filename="a.pdf")) == []
+
+
+async def test_an_owner_whose_name_is_a_word_finds_nobody_elses(conn: Connection) -> None:
+    await read(conn, BOB, passage("mentions @session:ann and 'session:ann'"))
+
+    assert await search.best(conn, Asked(ANN, "mentions session ann")) == []
+
+
+async def test_filters_keep_to_documents(conn: Connection) -> None:
+    first = await read(conn, ANN, passage("alpha one", vector(0)))
+    await read(conn, ANN, passage("alpha two", vector(0)))
+    only = await search.documents(conn, ANN, Only(document=first.document_id))
+    asked = Asked(ANN, "alpha", MODEL, vector(0), only)
+
+    assert await texts(conn, asked, await search.best(conn, asked)) == ["alpha one"]
+    assert await texts(conn, asked, await search.nearest(conn, asked)) == ["alpha one"]
+
+
+async def test_vectors_of_another_model_are_not_compared(conn: Connection) -> None:
+    await read(conn, ANN, passage("text", vector(0)))
+
+    assert await search.nearest(conn, Asked(ANN, "", "another", vector(0))) == []
+
+
+@pytest.mark.parametrize("words", ["", "'", "a:*", "!!", "\\", "the of and", "x & | !", "<->"])
+async def test_any_words_can_be_asked_for(conn: Connection, words: str) -> None:
+    await read(conn, ANN, passage("some text", vector(0)))
+
+    asked = Asked(ANN, words, MODEL, vector(0))
+
+    assert await search.best(conn, asked) == []
+    assert len(await search.hits(conn, asked, await search.nearest(conn, asked))) == 1
+
+
+async def test_a_second_run_replaces_what_the_first_wrote(conn: Connection) -> None:
+    job = await read(conn, ANN, passage("old", vector(0)))
+    await chunks.write(conn, job, json.dumps([passage("new", vector(0))]))
+    asked = Asked(ANN, "", MODEL, vector(0))
+
+    assert await texts(conn, asked, await search.nearest(conn, asked)) == ["new"]
+
+
+async def test_rows_go_when_the_result_expires(conn: Connection) -> None:
+    job = await read(conn, ANN, passage("text", vector(0)))
+    field = {"label": "Total", "value": "5", "type": "amount", "normal": {"amount": "5"}}
+    await fields.write(conn, job, json.dumps([field | {"confidence": 0.9, "page": 1, "box": None}]))
+    assert await finish(conn, job)
+    assert await fields.exist(conn, job.id)
+
+    await results.expire(conn, job.id)
+
+    assert not await fields.exist(conn, job.id)
+    assert not await chunks.exist(conn, job.id)
+    row = await (await conn.execute("SELECT count(*) FROM chunk_vectors")).fetchone()
+    assert row == (0,)
+
+
+async def test_without_pgvector_words_still_find(conn: Connection) -> None:
+    await conn.execute("DROP TABLE chunk_vectors")
+    await read(conn, ANN, passage("the text", vector(0)))
+    asked = Asked(ANN, "text", MODEL, vector(0))
+
+    assert await search.nearest(conn, asked) == []
+    assert await texts(conn, asked, await search.best(conn, asked)) == ["the text"]
+
+
+async def test_pgvector_may_come_after_the_migrations(conn: Connection, database_url: str) -> None:
+    await conn.execute("DROP EXTENSION vector CASCADE")
+    await conn.execute("DROP TABLE chunk_vectors")
+    await conn.commit()
+
+    assert await migrate.migrate(database_url) == []
+
+    assert await chunks.have_vectors(conn)
+
+
+CROWD = """
+INSERT INTO chunks (job_id, document_id, owner, position, page, heading, text)
+SELECT %(job)s, %(document)s, %(owner)s, 1000 + n, 1, '',
+       'common words and number' || n || ' with rare' || n %% 500 || ' inside'
+  FROM generate_series(1, 20000) n
+"""
+CROWD_VECTORS = """
+INSERT INTO chunk_vectors (chunk_id, part, document_id, owner, model, embedding)
+SELECT id, 1, document_id, owner, 'toy',
+       (SELECT array_agg(hashint8(id * 384 + k)::real / 2147483648) FROM generate_series(1, 384) k
+       )::halfvec(384)
+  FROM chunks WHERE position > 1000
+"""
+
+
+async def test_hot_statements_read_few_pages_of_a_crowd(
+    conn: Connection, database_url: str
+) -> None:
+    job = await read(conn, ANN, passage("rare7 text", vector(0)))
+    args = {"job": job.id, "document": job.document_id, "owner": ANN}
+    await conn.execute("DROP INDEX chunk_vectors_near")
+    await conn.execute(CROWD, args)
+    await conn.execute(CROWD_VECTORS)
+    await conn.execute(
+        "CREATE INDEX chunk_vectors_near ON chunk_vectors USING hnsw (embedding halfvec_cosine_ops)"
+    )
+    await conn.commit()
+    await conn.set_autocommit(True)
+    await conn.execute("VACUUM ANALYZE chunks, chunk_vectors")
+    asked = Asked(ANN, "rare7 common", MODEL, vector(0)).args
+    with psycopg.connect(database_url) as plain:
+        for query in (search.BEST, search.NEAREST_OF_MANY):
+            for generic in (False, True):
+                plan = plan_of(plain, query, asked, generic=generic)
+                assert not {"chunks", "chunk_vectors"} & set(plan.whole_tables)
+                assert plan.pages < 8000
