@@ -29,6 +29,7 @@ bench: setup-dev ## measure, and compare with other queues
 
 chaos: setup-dev ## kill workers and the database, and count what is lost
 	@$(BIN)/python -m bench.chaos
+	@$(BIN)/python -m bench.frozen --rounds 50
 
 fuzz: setup-dev ## feed mutated documents to every pipeline
 	@$(BIN)/python -m bench.fuzz

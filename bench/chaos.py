@@ -1,12 +1,7 @@
-"""Kills, freezes and restarts everything under load, then counts. `python -m bench.chaos --help`.
-
-Workers are forked from this process, so that a thousand of them can be killed in minutes; each is
-the real worker over the real SQL, with runs that only take time.
-"""
+"""Kills, freezes and restarts under load, then counts. `python -m bench.chaos --help`."""
 
 import argparse
 import asyncio
-import logging
 import os
 import random
 import shutil
@@ -16,16 +11,16 @@ import tempfile
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, replace
-from datetime import timedelta
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 from uuid import UUID, uuid4
 
 import psycopg
-import structlog
 
+from bench import crew
 from bench.checker import Verdict, judge
+from bench.crew import RULES, fork
 from docmill.core.documents import NewDocument
 from docmill.core.jobs import (
     Claimed,
@@ -33,21 +28,18 @@ from docmill.core.jobs import (
     Ending,
     Finished,
     JobId,
-    Retry,
     StoredResult,
     Usage,
 )
 from docmill.core.owners import OwnerKey
-from docmill.db import documents, embedded, jobs, migrate, owners, queue
+from docmill.db import documents, embedded, jobs, migrate, owners
 from docmill.db.pool import OUTAGES, Pool, open_pool
-from docmill.db.signals import CHANGES, WORK, Bell
-from docmill.work import identity
-from docmill.work.upkeep import Upkeep, keep_up
-from docmill.work.worker import Links, Note, Rules, Worker
+from docmill.db.signals import WORK, Bell
+from docmill.work.worker import Note
 
 OWNERS: Final = 40
 FEEDERS: Final = 6
-LEASE: Final = 1.5
+LEASE: Final = RULES.lease.total_seconds()
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,34 +56,6 @@ class Plan:
     limit: float = 600.0
 
 
-RULES: Final = Rules(
-    pipelines=["extract"],
-    slots=8,
-    lease=timedelta(seconds=LEASE),
-    heartbeat=timedelta(seconds=0.3),
-    poll=timedelta(seconds=0.5),
-    retry=Retry(1000, timedelta(seconds=0.05), timedelta(seconds=0.1)),
-)
-
-# The negative control: whoever comes with the id may write, however stale.
-UNFENCED: Final = (
-    "JOIN locked USING (id, claim)\n     WHERE locked.status = 'processing' AND",
-    "JOIN locked USING (id)\n     WHERE",
-)
-
-
-def fork(task: Callable[[], None]) -> int:
-    pid = os.fork()
-    if pid:
-        return pid
-    try:
-        task()
-    except BaseException as exc:  # noqa: BLE001  a fork must not run on as its parent
-        sys.stderr.write(f"{exc!r}\n")
-    finally:
-        os._exit(0)
-
-
 async def pretend(job: Claimed, note: Note) -> tuple[Ending, Usage | None]:
     """A run that takes its time and says so."""
     note(50, "half of it")
@@ -100,34 +64,15 @@ async def pretend(job: Claimed, note: Note) -> tuple[Ending, Usage | None]:
     return Finished(StoredResult(key, "application/json", 2, 2, "0" * 64, "1")), Usage(1, 1, 1)
 
 
-def worker(url: str, *, fence: bool) -> None:
-    logging.getLogger("psycopg.pool").setLevel(logging.CRITICAL)
-    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
+def worker(url: str, store: Path, *, fence: bool) -> None:
+    crew.hush()
     if not fence:
-        assert UNFENCED[0] in queue.SETTLE
-        queue.SETTLE = queue.SETTLE.replace(*UNFENCED)  # type: ignore[misc]
-    asyncio.run(_worker(url))
-
-
-async def _worker(url: str) -> None:
-    async with open_pool(url, size=4) as pool:
-        work, changes = Bell(pool, WORK), Bell(pool, CHANGES)
-        me = identity.me()
-        upkeep = Upkeep(
-            pool, None, work, changes, RULES, me, rescue_every=timedelta(seconds=0.5),
-            sweep_every=timedelta(days=1),
-        )  # fmt: skip
-        rescuing = asyncio.create_task(_rescue_for_ever(upkeep))
-        await Worker(Links(pool, url, changes), RULES, pretend, me).run()
-        rescuing.cancel()
-
-
-async def _rescue_for_ever(upkeep: Upkeep) -> None:
-    await keep_up(replace(upkeep, sweep_every=None))
+        crew.unfence()
+    asyncio.run(crew.work(url, RULES, store, lambda _: pretend))
 
 
 def enqueuer(url: str, plan: Plan, acknowledgements: Path) -> None:
-    logging.getLogger("psycopg.pool").setLevel(logging.CRITICAL)
+    crew.hush()
     asyncio.run(_enqueue(url, plan, acknowledgements))
 
 
@@ -191,7 +136,7 @@ class Storm:
         self.plan: Plan = plan
         self._random: random.Random = random.Random(plan.seed)
         self._folder: Path = folder
-        self._server: embedded.Server = embedded.start(folder)
+        self._server: embedded.Server = embedded.start(folder / "pg")
         self.url: str = self._server.url
         self._pids: list[int] = []
         self._frozen: dict[int, float] = {}
@@ -201,7 +146,7 @@ class Storm:
         self._pids = [self._fork() for _ in range(self.plan.workers)]
 
     def _fork(self) -> int:
-        return fork(lambda: worker(self.url, fence=self.plan.fence))
+        return fork(lambda: worker(self.url, self._folder / "store", fence=self.plan.fence))
 
     def faults(self) -> list[str]:
         plan = self.plan
@@ -231,7 +176,7 @@ class Storm:
 
     def _restart(self) -> None:
         os.kill(self._server.pid, signal.SIGQUIT)
-        self._server = embedded.start(self._folder)
+        self._server = embedded.start(self._folder / "pg")
 
     def _thaw(self, *, all_of_them: bool = False) -> None:
         for pid, until in list(self._frozen.items()):
@@ -265,7 +210,7 @@ def run(plan: Plan, *, tell: Callable[[str], None] = lambda _: None) -> Verdict:
     told = folder / "acknowledged"
     told.touch()
     deadline = time.monotonic() + plan.limit
-    storm = Storm(plan, folder / "pg")
+    storm = Storm(plan, folder)
     try:
         storm.begin()
         feeder = fork(lambda: enqueuer(storm.url, plan, told))

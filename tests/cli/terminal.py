@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -55,16 +55,21 @@ class Terminal:
         return Ran(ran.returncode, ran.stdout, ran.stderr)
 
 
-class Served:
-    """A `docmill serve` of its own, until it is stopped."""
+def begin(terminal: Terminal, words: Sequence[str | Path], log: Path) -> "subprocess.Popen[bytes]":
+    """A command that goes on; what it says is in `log`."""
+    with log.open("wb") as said:
+        return subprocess.Popen(
+            [DOCMILL, *words], env=terminal.environment, cwd=terminal.home, stdout=said, stderr=said
+        )
 
-    def __init__(self, terminal: Terminal, data: Path, port: int = 0) -> None:
+
+class Served:
+    """A `docmill serve` of its own, or the web part alone, until it is stopped."""
+
+    def __init__(self, terminal: Terminal, data: Path, port: int = 0, part: str = "serve") -> None:
         self.log = data.with_suffix(".log")
-        with self.log.open("wb") as log:
-            self.process = subprocess.Popen(
-                [DOCMILL, "serve", "--port", str(port), "--data", data],
-                env=terminal.environment, cwd=terminal.home, stdout=log, stderr=log,
-            )  # fmt: skip
+        words = (part, "--port", str(port), "--data", data)
+        self.process = begin(terminal, words, self.log)
         self.url = ""
         wait_for(self._is_up, self.log.read_text)
 

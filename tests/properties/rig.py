@@ -2,12 +2,14 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from datetime import timedelta
 from typing import TypeVar
 
-from docmill.core.jobs import Claimed, Ending, JobId, LeaseLost, Retry, settle
-from docmill.db import leases, queue
+from docmill.core.jobs import Claimed, Ending, JobId, Retry, settle
+from docmill.db import queue
 from docmill.db.pool import Connection, Pool
+from docmill.work import identity
+from docmill.work.upkeep import take_back
+from docmill.work.worker import Rules
 
 T = TypeVar("T")
 Act = Callable[[Connection], Awaitable[T]]
@@ -42,8 +44,4 @@ async def write(conn: Connection, job: Claimed, ending: Ending) -> bool:
 
 
 async def rescue(conn: Connection) -> set[JobId]:
-    """What `work.upkeep.rescue` does, over one connection."""
-    lost = await leases.stale(conn, longest=timedelta(hours=2), dead=[])
-    moves = [settle(job, LeaseLost(), retry=Retry(), chance=0) for job in lost]
-    given = [queue.Settlement(job, move) for job, move in zip(lost, moves, strict=True)]
-    return await queue.settle(conn, given)
+    return {item.job.id for item in await take_back(conn, Rules(pipelines=[]), identity.me())}

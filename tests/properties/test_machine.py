@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import psycopg
 import pytest
-from bench.chaos import UNFENCED
+from bench.crew import unfenced
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
 
@@ -51,8 +51,7 @@ def test_without_the_fence_the_machine_finds_a_late_write(
 ) -> None:
     """The negative control, without the race: unfenced, it ends differently each time."""
     monkeypatch.setattr(machine, "races", False)
-    assert UNFENCED[0] in queue.SETTLE
-    monkeypatch.setattr(queue, "SETTLE", queue.SETTLE.replace(*UNFENCED))
+    monkeypatch.setattr(queue, "SETTLE", unfenced())
     lives = settings(
         max_examples=200,
         stateful_step_count=30,

@@ -15,9 +15,9 @@ import structlog
 
 from docmill.core import failpoints
 from docmill.core.faults import Faulted
-from docmill.core.jobs import LeaseLost, settle
+from docmill.core.jobs import JobId, LeaseLost, settle
 from docmill.db import documents, history, housekeeping, leases, queue, results
-from docmill.db.pool import OUTAGES, Pool
+from docmill.db.pool import OUTAGES, Connection, Pool
 from docmill.db.queue import Settlement
 from docmill.db.signals import Bell
 from docmill.storage import Store
@@ -68,22 +68,24 @@ async def rescue(upkeep: Upkeep) -> int:
     """Settle the jobs of workers that are silent, dead on this machine, or at it for too long."""
     failpoints.hit("rescue.before")
     async with upkeep.pool.connection() as conn:
-        dead = [w for w in await leases.holders(conn) if is_dead(w, upkeep.identity)]
-        lost = await leases.stale(conn, longest=upkeep.rules.longest, dead=dead)
-        settlements = [
-            Settlement(
-                job, settle(job, LeaseLost(), retry=upkeep.rules.retry_of(job.pipeline), chance=0)
-            )
-            for job in lost
-        ]
-        if settlements:
-            await queue.settle(conn, settlements)
-    for item in settlements:
+        rescued = await take_back(conn, upkeep.rules, upkeep.identity)
+    for item in rescued:
         log.warning("job.rescued", job=str(item.job.id), claim=item.job.claim, to=str(item.move.to))
-    if settlements:
+    if rescued:
         upkeep.work.ring()
         upkeep.changes.ring()
-    return len(settlements)
+    return len(rescued)
+
+
+async def take_back(conn: Connection, rules: Rules, me: Identity) -> list[Settlement]:
+    """Settled as lost; those that somebody else settled meanwhile are not among them."""
+    dead = [worker for worker in await leases.holders(conn) if is_dead(worker, me)]
+    settlements = [
+        Settlement(job, settle(job, LeaseLost(), retry=rules.retry_of(job.pipeline), chance=0))
+        for job in await leases.stale(conn, longest=rules.longest, dead=dead)
+    ]
+    moved = await queue.settle(conn, settlements) if settlements else set[JobId]()
+    return [item for item in settlements if item.job.id in moved]
 
 
 async def sweep(upkeep: Upkeep) -> None:

@@ -1,0 +1,86 @@
+"""Workers in forks of the measuring process, so that hundreds can be killed and frozen in minutes.
+
+Each is the real worker over the real SQL; only its runs are made by the caller.
+"""
+
+import asyncio
+import logging
+import os
+import signal
+import sys
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+from typing import Final
+
+import structlog
+
+from docmill.core.jobs import Retry
+from docmill.db import queue
+from docmill.db.pool import Pool, open_pool
+from docmill.db.signals import CHANGES, WORK, Bell
+from docmill.storage.local import LocalStore
+from docmill.work import identity
+from docmill.work.upkeep import Upkeep, keep_up
+from docmill.work.worker import Links, Rules, Runner, Worker
+
+RULES: Final = Rules(
+    pipelines=["extract"],
+    slots=8,
+    lease=timedelta(seconds=1.5),
+    heartbeat=timedelta(seconds=0.3),
+    poll=timedelta(seconds=0.5),
+    retry=Retry(1000, timedelta(seconds=0.05), timedelta(seconds=0.1)),
+)
+
+# The negative control: whoever comes with the id may write, however stale.
+UNFENCED: Final = (
+    "JOIN locked USING (id, claim)\n     WHERE locked.status = 'processing' AND",
+    "JOIN locked USING (id)\n     WHERE",
+)
+
+
+def fork(task: Callable[[], None]) -> int:
+    pid = os.fork()
+    if pid:
+        return pid
+    try:
+        task()
+    except BaseException as exc:  # noqa: BLE001  a fork must not run on as its parent
+        sys.stderr.write(f"{exc!r}\n")
+    finally:
+        os._exit(0)
+
+
+def hush() -> None:
+    """What a process under fire has to say is no news."""
+    logging.getLogger("psycopg.pool").setLevel(logging.CRITICAL)
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
+
+
+def unfenced() -> str:
+    kept, opened = UNFENCED
+    assert kept in queue.SETTLE
+    return queue.SETTLE.replace(kept, opened)
+
+
+def unfence() -> None:
+    vars(queue)["SETTLE"] = unfenced()
+
+
+async def work(url: str, rules: Rules, store: Path, runner: Callable[[Pool], Runner]) -> None:
+    """One worker and its rescuer, until SIGTERM."""
+    async with open_pool(url, size=4) as pool:
+        ringing, changes, me = Bell(pool, WORK), Bell(pool, CHANGES), identity.me()
+        upkeep = Upkeep(
+            pool, LocalStore(store), ringing, changes, rules, me, rescue_every=rules.lease / 3,
+            sweep_every=None,
+        )  # fmt: skip
+        rescuing = asyncio.create_task(keep_up(upkeep))
+        worker = Worker(Links(pool, url, changes), rules, runner(pool), me)
+        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, worker.stop)
+        await worker.run()
+        rescuing.cancel()
+        await asyncio.gather(rescuing, return_exceptions=True)
+        await ringing.close()
+        await changes.close()
