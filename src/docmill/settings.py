@@ -120,6 +120,32 @@ class Settings(BaseSettings):
         validation_alias=_named("DOCMILL_GATEWAY_URL", "GATEWAY_URL"),
         description="Gateway that converts invoices; without one the worker does it itself",
     )
+    openai_api_key: SecretStr | None = Field(
+        None,
+        validation_alias=_named("DOCMILL_OPENAI_API_KEY", "OPENAI_API_KEY"),
+        description="Key of OpenAI, or of whoever speaks its protocol",
+    )
+    openai_url: str = Field(
+        "https://api.openai.com/v1",
+        pattern=r"^https?://[^/]+",
+        validation_alias=_named("DOCMILL_OPENAI_URL", "OPENAI_BASE_URL"),
+        description="Address of OpenAI's protocol",
+    )
+    openai_model: str | None = Field(
+        None, description="Model that pipelines may ask to write; without one none is asked"
+    )
+    openai_embedding_model: str | None = Field(
+        None, description="Model that makes embeddings; without one the built-in is used"
+    )
+    ai_parser_url: str | None = Field(
+        None,
+        pattern=r"^https?://[^/]+",
+        validation_alias=_named("DOCMILL_AI_PARSER_URL", "AI_PARSER_URL"),
+        description="External parser of trade confirmations",
+    )
+    breaker_patience_seconds: float = Field(
+        1800, gt=0, description="How long jobs wait for a service that keeps failing"
+    )
     child_memory_mb: int = Field(896, ge=256, description="Memory one conversion may use")
     child_stall_seconds: float = Field(10, gt=0, description="Longest silence of a conversion")
     child_seconds: float = Field(1800, gt=0, description="Longest conversion")

@@ -1,9 +1,6 @@
 """The gateway's client against servers that answer, fail, hang up and hang."""
 
-import asyncio
 import io
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
 from datetime import timedelta
 
 import pytest
@@ -12,39 +9,11 @@ from docmill.clients.gateway import GatewayClient
 from docmill.core.faults import Faulted
 from gateways import CORETAX, INVOICE, gateway
 from invoices import run
+from speakers import answer, speaking
 
 pytestmark = pytest.mark.anyio
 
 SOON = timedelta(seconds=0.5)
-
-
-def answer(status: str, body: bytes = b"{}", kind: str = "application/json") -> bytes:
-    head = f"HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {len(body)}\r\n"
-    return head.encode() + b"Connection: close\r\nX-Stage: read\r\n\r\n" + body
-
-
-@asynccontextmanager
-async def scripted(says: bytes, *, hangs: bool = False) -> AsyncGenerator[str]:
-    """A server that reads a request to its end, says this, and hangs up unless it hangs."""
-    over = asyncio.Event()
-
-    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        head = await reader.readuntil(b"\r\n\r\n")
-        length = head.lower().partition(b"content-length:")[2].split(b"\r\n")[0]
-        await reader.readexactly(int(length))
-        writer.write(says)
-        if hangs:
-            await over.wait()
-        writer.close()
-        await writer.wait_closed()
-
-    server = await asyncio.start_server(serve, "127.0.0.1", 0)
-    try:
-        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
-    finally:
-        over.set()
-        server.close()
-        await server.wait_closed()
 
 
 async def fault_of(url: str, limit: timedelta = timedelta(seconds=20)) -> Faulted:
@@ -67,41 +36,41 @@ async def test_the_data_and_the_xml_of_an_invoice_come_back() -> None:
 
 @pytest.mark.parametrize("status", ["400 Bad Request", "413 Too Large", "422 Unprocessable"])
 async def test_a_refusal_is_the_documents_fault_and_says_which(status: str) -> None:
-    async with scripted(answer(status, b'{"code": "BAD_PDF"}')) as url:
-        fault = await fault_of(url)
+    async with speaking(answer(status, b'{"code": "BAD_PDF"}', x_stage="read")) as speaker:
+        fault = await fault_of(speaker.url)
     assert fault.fault.code == "GW_4XX"
     assert f"{status[:3]} BAD_PDF read" in fault.detail
 
 
 @pytest.mark.parametrize("status", ["500 Oops", "502 Bad Gateway", "503 Busy", "302 Found"])
 async def test_a_failing_gateway_is_tried_again(status: str) -> None:
-    async with scripted(answer(status, b"<html>the secret of ACME</html>", "text/html")) as url:
-        fault = await fault_of(url)
+    async with speaking(answer(status, b"<html>the secret of ACME</html>", "text/html")) as speaker:
+        fault = await fault_of(speaker.url)
     assert (fault.fault.code, fault.fault.retried) == ("GW_5XX", True)
     assert "ACME" not in fault.detail
 
 
 async def test_a_page_of_a_proxy_is_not_taken_for_an_answer() -> None:
-    async with scripted(answer("200 OK", b"<html>", "text/html")) as url:
-        assert (await fault_of(url)).fault.code == "GW_5XX"
+    async with speaking(answer("200 OK", b"<html>", "text/html")) as speaker:
+        assert (await fault_of(speaker.url)).fault.code == "GW_5XX"
 
 
 @pytest.mark.parametrize("kept", [0, 20, -3])
 async def test_a_cut_connection_is_a_failing_gateway(kept: int) -> None:
     whole = answer("200 OK", b'{"invoice_number": "1"}')
-    async with scripted(whole[:kept]) as url:
-        assert (await fault_of(url)).fault.code == "GW_5XX"
+    async with speaking(whole[:kept]) as speaker:
+        assert (await fault_of(speaker.url)).fault.code == "GW_5XX"
 
 
 async def test_nobody_at_the_address_is_a_failing_gateway() -> None:
-    async with scripted(b"") as url:
+    async with speaking(b"") as speaker:
         pass
-    assert (await fault_of(url)).fault.code == "GW_5XX"
+    assert (await fault_of(speaker.url)).fault.code == "GW_5XX"
 
 
 @pytest.mark.parametrize("kept", [0, -3])
 async def test_a_gateway_that_hangs_is_given_up_in_time(kept: int) -> None:
     whole = answer("200 OK", b'{"invoice_number": "1"}')
-    async with scripted(whole[:kept], hangs=True) as url:
-        fault = await fault_of(url, SOON)
+    async with speaking(whole[:kept], hangs=True) as speaker:
+        fault = await fault_of(speaker.url, SOON)
     assert (fault.fault.code, fault.fault.retried) == ("GW_TIMEOUT", True)

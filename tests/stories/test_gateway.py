@@ -24,6 +24,7 @@ from docmill.pipelines.invoice import pipeline
 from docmill.storage import Store, open_store
 from docmill.work import identity
 from docmill.work.child import Limits, Nursery
+from docmill.work.guard import Guard
 from docmill.work.remote import ByGateway, resting
 from docmill.work.runs import ChildRunner
 from docmill.work.worker import Links, Rules, Worker
@@ -43,17 +44,18 @@ class Bench:
         self.store: Store = open_store(str(folder))
         self.breaker: Breaker = Breaker(BreakerRules(fewest=4))
         self.now: float = 0.0
+        self.guard: Guard = Guard("gateway", self.breaker, clock=lambda: self.now)
 
     @asynccontextmanager
     async def working(self, url: str) -> AsyncGenerator[None]:
         changes = Bell(self.pool, CHANGES)
         async with GatewayClient(url) as client, Nursery(Limits(), pipelines=[]) as nursery:
-            services = {"invoice": ByGateway(client, self.breaker, lambda: self.now)}
+            services = {"invoice": ByGateway(client, self.guard)}
             rules = Rules(
                 ["invoice"], poll=ONCE, retry=Retry(2, ONCE, ONCE), grace=timedelta(seconds=5),
                 resting=partial(resting, services),
             )  # fmt: skip
-            runner = ChildRunner(self.pool, self.store, nursery, services)
+            runner = ChildRunner(self.pool, self.store, nursery, elsewhere=services)
             worker = Worker(Links(self.pool, None, changes), rules, runner, identity.me())
             task = asyncio.create_task(worker.run())
             try:

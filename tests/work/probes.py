@@ -7,7 +7,9 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from docmill.core.faults import Faulted
@@ -154,6 +156,51 @@ def _late_import(_source: Source, _tools: Tools) -> str:
     return str(wave.__name__)
 
 
+def _ask(source: Source, tools: Tools) -> object:
+    return tools.ask(source.options["service"], source.options["request"])
+
+
+def _ask_in_threads(_source: Source, tools: Tools) -> list[object]:
+    with ThreadPoolExecutor(4) as threads:
+        return list(threads.map(partial(tools.ask, "double"), range(8)))
+
+
+def _ask_or_else(_source: Source, tools: Tools) -> str:
+    try:
+        tools.ask("broken", 1)
+    except Faulted as exc:
+        return f"{exc.fault.code} {exc.facts}"
+    return "no fault"
+
+
+def _ask_twice_at_once(_source: Source, _tools: Tools) -> None:
+    """Not through the tools, which wait for the answer."""
+    payload = b'{"service": "double", "request": 1}'
+    for fd in range(3, 64):
+        _write(fd, 2 * (b"\x09" + len(payload).to_bytes(4, "big") + payload))
+    time.sleep(60)
+
+
+def _ask_nonsense(_source: Source, _tools: Tools) -> None:
+    for fd in range(3, 64):
+        _write(fd, b"\x09\x00\x00\x00\x02[]")
+    time.sleep(60)
+
+
+def _ask_without_end(_source: Source, tools: Tools) -> None:
+    while True:
+        tools.ask("double", 1)
+
+
+def _ask_and_stay(_source: Source, tools: Tools) -> None:
+    tools.ask("double", 1)
+    time.sleep(60)
+
+
+def _pretend_resting(_source: Source, _tools: Tools) -> None:
+    raise Faulted("SERVICE_RESTING", "says the child")
+
+
 BEHAVIOURS: dict[str, Callable[[Source, Tools], object]] = {
     "hog": _hog,
     "spin": _spin,
@@ -171,6 +218,15 @@ BEHAVIOURS: dict[str, Callable[[Source, Tools], object]] = {
     "awkward": _awkward,
     "wide": _wide,
     "late import": _late_import,
+    "ask": _ask,
+    "ask in threads": _ask_in_threads,
+    "ask or else": _ask_or_else,
+    "ask twice at once": _ask_twice_at_once,
+    "ask nonsense": _ask_nonsense,
+    "ask without end": _ask_without_end,
+    "ask and stay": _ask_and_stay,
+    "pretend resting": _pretend_resting,
+    "services": lambda _s, tools: sorted(tools.services),
     "segfault": lambda _s, _t: ctypes.string_at(0),
     "abort": lambda _s, _t: os.abort(),
     "exit 0": lambda _s, _t: os._exit(0),

@@ -13,9 +13,8 @@ import structlog
 import typer
 
 from docmill.cli import rules
+from docmill.cli import services as outside
 from docmill.cli.console import say
-from docmill.clients.gateway import GatewayClient
-from docmill.core.breaker import Breaker
 from docmill.db import embedded, folder, migrate
 from docmill.settings import Settings, read
 from docmill.web import app as web_app
@@ -23,7 +22,7 @@ from docmill.web import server as web_server
 from docmill.wiring import CannotStart, Services, log_to_stderr, start
 from docmill.work import identity
 from docmill.work.child import Nursery
-from docmill.work.remote import ByGateway, resting
+from docmill.work.remote import resting
 from docmill.work.runs import ChildRunner
 from docmill.work.upkeep import keep_up
 from docmill.work.worker import Links, Worker
@@ -131,11 +130,14 @@ async def _work(settings: Settings, services: Services, stop: Stop) -> None:
     work_rules = rules.work_rules(settings, sorted(services.offer.accepts))
     links = Links(services.pool, services.listen_url, services.changes)
     async with AsyncExitStack() as stack:
-        elsewhere = await _elsewhere(settings, stack)
+        elsewhere = await outside.elsewhere(settings, stack)
+        asked = await outside.services(settings, stack)
         work_rules = replace(work_rules, resting=partial(resting, elsewhere))
         limits = rules.limits(settings)
         nursery = await stack.enter_async_context(Nursery(limits, pipelines=work_rules.pipelines))
-        runner = ChildRunner(services.pool, services.store, nursery, elsewhere)
+        runner = ChildRunner(
+            services.pool, services.store, nursery, elsewhere=elsewhere, services=asked
+        )
         confinement = await nursery.warm()
         if confinement.missing:
             log.warning("child.less_confined", missing=confinement.missing)
@@ -149,14 +151,6 @@ async def _work(settings: Settings, services: Services, stop: Stop) -> None:
         finally:
             upkeep.cancel()
             await asyncio.gather(upkeep, return_exceptions=True)
-
-
-async def _elsewhere(settings: Settings, stack: AsyncExitStack) -> dict[str, ByGateway]:
-    """The pipelines that a service runs for us, with its breaker."""
-    if settings.gateway_url is None:
-        return {}
-    client = await stack.enter_async_context(GatewayClient(settings.gateway_url))
-    return {"invoice": ByGateway(client, Breaker())}
 
 
 async def _web(settings: Settings, services: Services, stop: Stop) -> None:

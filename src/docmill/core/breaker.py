@@ -38,6 +38,7 @@ class Breaker:
         self._ended: deque[tuple[float, bool]] = deque()
         self._failures: int = 0
         self._opened_at: float | None = None
+        self._failing_from: float | None = None
         self._probing: bool = False
         self._era: int = 0
 
@@ -51,6 +52,16 @@ class Breaker:
         """Whether `begin` would let a call through now."""
         state = self.state(now)
         return state is State.CLOSED or (state is State.HALF_OPEN and not self._probing)
+
+    def failing(self, now: float) -> float:
+        """Seconds since it first opened without having closed again; 0 while it is closed."""
+        return 0.0 if self._failing_from is None else now - self._failing_from
+
+    def rest(self, now: float) -> float:
+        """Seconds until a call may be tried again, as far as that is known."""
+        if self._opened_at is None:
+            return 0.0
+        return max(0.0, self._opened_at + self._rules.cool_down.total_seconds() - now)
 
     def begin(self, now: float) -> Call | None:
         """None: refused. Each call given out must come back to one of the three below."""
@@ -93,6 +104,8 @@ class Breaker:
     def _turn(self, opened_at: float | None) -> None:
         """Open or close; what was counted before, and calls still under way, no longer count."""
         self._opened_at, self._probing = opened_at, False
+        if opened_at is None or self._failing_from is None:
+            self._failing_from = opened_at
         self._ended.clear()
         self._failures = 0
         self._era += 1

@@ -14,6 +14,7 @@ NAMES: Final = frozenset(
         "claim.after",
         "beat.before",
         "run.started",
+        "answer.kept",
         "result.stored",
         "settle.before",
         "settle.after",

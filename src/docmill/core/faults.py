@@ -5,25 +5,12 @@ from this table.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
 
+from docmill.core import service_faults as services
+from docmill.core.fault import Fault
 
-@dataclass(frozen=True, slots=True)
-class Fault:
-    """A code is a contract: add rows, never rename one."""
-
-    code: str
-    status: int
-    says: str
-    advice: str
-    retried: bool = False
-    api: str = ""
-
-    @property
-    def error(self) -> str:
-        """The sentence API clients get; the page's sentence unless the contract fixes another."""
-        return self.api or self.says
+__all__ = ["FAULTS", "TABLE", "Fault", "Faulted", "Told"]
 
 
 TABLE: Final[tuple[Fault, ...]] = (
@@ -132,6 +119,7 @@ TABLE: Final[tuple[Fault, ...]] = (
         "If it fails for good, look at the workers' memory and logs.",
         retried=True,
     ),
+    *services.TABLE,
     Fault(
         "UNKNOWN_PIPELINE",
         400,

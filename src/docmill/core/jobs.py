@@ -146,14 +146,19 @@ class Finished:
 
 @dataclass(frozen=True, slots=True)
 class Broke:
+    """`delay` is the shortest wait before another try, if somebody asked for one."""
+
     code: str
     detail: str = ""
     stack: str = ""
+    delay: timedelta | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Stopped:
-    """Given back by a worker that shuts down; costs no attempt."""
+    """Given back: its worker shuts down, or what it needs is left alone. Costs no attempt."""
+
+    delay: timedelta | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,8 +207,8 @@ def settle(job: Claimed, ending: Ending, *, retry: Retry, chance: float) -> Move
     match ending:
         case Finished(result, document, rows):
             return Move(Status.COMPLETE, "complete", result=result, document=document, rows=rows)
-        case Stopped():
-            return Move(Status.QUEUED, "stopped", refund=True)
+        case Stopped(delay):
+            return Move(Status.QUEUED, "stopped", refund=True, delay=delay)
         case LeaseLost():
             lost = Broke("WORKER_LOST", "the lease ran out or its worker died")
             return _broken(job, lost, retry=retry, chance=0.0, outcome="lost")
@@ -215,6 +220,8 @@ def _broken(job: Claimed, broke: Broke, *, retry: Retry, chance: float, outcome:
     fault = FAULTS[broke.code]
     again = fault.retried and job.attempt_count < retry.attempts
     delay = None if outcome == "lost" else retry.delay(job.attempt_count, chance)
+    if delay is not None and broke.delay is not None:
+        delay = max(delay, broke.delay)
     return Move(
         Status.QUEUED if again else Status.FAILED,
         outcome if again or outcome == "lost" else "failed",

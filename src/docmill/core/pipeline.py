@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, BinaryIO, Final, Protocol, runtime_checkable
 
+from docmill.core.faults import Faulted
+
 GROUP: Final = "docmill.pipelines"
 PDF: Final = "application/pdf"
 DOCX: Final = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
@@ -24,11 +26,22 @@ class Source:
     options: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
 
+def _nobody(service: str, _request: Any) -> Any:
+    raise Faulted("SERVICE_UNSET", f"no service {service}")
+
+
 @dataclass(frozen=True, slots=True)
 class Tools:
-    """What a run may use besides its source. `progress(percent, stage)` may be called often."""
+    """What a run may use besides its source. `progress(percent, stage)` may be called often.
+
+    `ask(service, request)` puts a question to one of the `services`: JSON in, JSON out. It raises
+    Faulted; who can do without the service goes on, who cannot lets it pass, and the run is tried
+    again when the fault says so. A later try gets the answers of an earlier one for nothing.
+    """
 
     progress: Callable[[int, str], None]
+    services: frozenset[str] = frozenset()
+    ask: Callable[[str, Any], Any] = _nobody
 
 
 @dataclass(frozen=True, slots=True)

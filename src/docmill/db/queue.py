@@ -177,6 +177,8 @@ ended AS (
            duration_ms = coalesce(mine.duration_ms,
                                   extract(epoch FROM clock_timestamp() - a.started_at) * 1000)
       FROM mine WHERE a.job_id = mine.id AND a.claim = mine.claim),
+forgotten AS (
+    DELETE FROM answers USING mine WHERE answers.job_id = mine.id AND mine.goes <> 'queued'),
 told AS (
     INSERT INTO job_events (job_id, kind, worker, meta)
     SELECT id,

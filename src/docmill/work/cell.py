@@ -20,6 +20,7 @@ _FRAMES_SHOWN: Final = 30
 _CHAIN_SHOWN: Final = 5
 # JSON may need six bytes a character, and a fault frame has 64 KiB.
 _STACK_CHARACTERS: Final = 8_000
+_PIECE: Final = 1 << 20
 _ESCAPED_NUL: Final = re.compile(rb"(?<!\\)((?:\\\\)*)\\u0000")
 
 
@@ -37,17 +38,31 @@ class Channel:
     def __init__(self, fd: int) -> None:
         self._fd = fd
         self._lock = threading.Lock()
+        self._asking = threading.Lock()
         self._writable = select.poll()
         self._writable.register(fd, select.POLLOUT)
         self._sent_at = 0.0
         self._stage = ""
         self._spare = framing.SPARE_STAGES
 
-    def receive(self) -> Mapping[str, Any]:
-        """The task, which the worker sends first."""
+    def receive(self, kind: Kind = Kind.TASK) -> Mapping[str, Any]:
+        """What the worker sends: first the task, then an answer to each question."""
         header = self._read(framing.HEADER.size)
-        _, length = framing.measure(header, frozenset({Kind.TASK}))
+        _, length = framing.measure(header, frozenset({kind}))
         return json.loads(self._read(length))
+
+    def ask(self, service: str, request: Any) -> Any:
+        """Waits for the answer, one thread after the other."""
+        payload = json.dumps({"service": service, "request": request}).encode()
+        if len(payload) > framing.LONGEST[Kind.ASK]:
+            detail = f"{len(payload)} bytes for {service}, at most {framing.LONGEST[Kind.ASK]}"
+            raise faults.Faulted("SERVICE_REFUSED", detail)
+        with self._asking:
+            self.send(Kind.ASK, payload)
+            words = self.receive(Kind.ANSWER)
+        if "code" in words:
+            raise faults.Faulted(words["code"], words["detail"], **words["facts"])
+        return words["answer"]
 
     def progress(self, percent: int, stage: str) -> None:
         """Never waits: what comes too often, or finds the channel full, is left out."""
@@ -79,7 +94,7 @@ class Channel:
     def _read(self, length: int) -> bytes:
         data = bytearray()
         while len(data) < length:
-            piece = os.read(self._fd, length - len(data))
+            piece = os.read(self._fd, min(length - len(data), _PIECE))
             if not piece:
                 os._exit(1)
             data += piece
@@ -143,7 +158,8 @@ def _run(
             mapping=task["mapping"],
             options=task["options"],
         )
-        output = loaded.pipelines[name].run(source, pipeline.Tools(progress=channel.progress))
+        tools = pipeline.Tools(channel.progress, frozenset(task["services"]), channel.ask)
+        output = loaded.pipelines[name].run(source, tools)
     data = _encode(output.data)
     if output.artifact:
         kind = output.artifact.content_type.encode()

@@ -17,6 +17,9 @@ ENDED: Final = struct.Struct("!QiiQQQ")
 # A child speaks of progress this often at most, save for so many new stages that go at once.
 PACE_SECONDS: Final = 0.05
 SPARE_STAGES: Final = 200
+# How much a run may ask of services in all: one question at a time, so many, so many bytes.
+MOST_ASKED: Final = 1000
+MOST_ASKED_BYTES: Final = 64 << 20
 # The exit code of a child that had no memory left even to say so.
 NO_MEMORY_EXIT: Final = 77
 
@@ -30,6 +33,8 @@ class Kind(IntEnum):
     ENDED = 6
     ARTIFACT = 7
     ROWS = 8
+    ASK = 9
+    ANSWER = 10
 
 
 LONGEST: Final[Mapping[Kind, int]] = {
@@ -41,6 +46,8 @@ LONGEST: Final[Mapping[Kind, int]] = {
     Kind.ENDED: ENDED.size,
     Kind.ARTIFACT: 64 << 20,
     Kind.ROWS: 64 << 20,
+    Kind.ASK: 1 << 20,
+    Kind.ANSWER: 32 << 20,
 }
 
 

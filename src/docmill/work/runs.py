@@ -5,6 +5,7 @@ import gzip
 import hashlib
 import os
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
 from io import BufferedReader
 from typing import BinaryIO, Final, cast
 
@@ -17,28 +18,37 @@ from docmill.db import results, rows
 from docmill.db.pool import Pool
 from docmill.storage import Store
 from docmill.work.child import Failed, Nursery, Ran, Task
+from docmill.work.guard import pause
+from docmill.work.services import JobDesk, Service
 from docmill.work.worker import Note
 
 JSON: Final = "application/json"
 
-# A run elsewhere, by a service; None when the service is left alone for now.
-Elsewhere = Callable[[Claimed, BinaryIO, Note], Awaitable[Ran | None]]
+# A run elsewhere, by a service; SERVICE_RESTING when the service is left alone for now.
+Elsewhere = Callable[[Claimed, BinaryIO, Note], Awaitable[Ran]]
+RESTING: Final = "SERVICE_RESTING"
 
 
 class ChildRunner:
-    """The runner of real workers. `elsewhere` are the pipelines that a service runs."""
+    """The runner of real workers.
+
+    `elsewhere` are the pipelines that a service runs; `services` are what runs here may ask.
+    """
 
     def __init__(
         self,
         pool: Pool,
         store: Store,
         nursery: Nursery,
+        *,
         elsewhere: Mapping[str, Elsewhere] | None = None,
+        services: Mapping[str, Service] | None = None,
     ) -> None:
         self._pool: Pool = pool
         self._store: Store = store
         self._nursery: Nursery = nursery
         self._elsewhere: Mapping[str, Elsewhere] = elsewhere or {}
+        self._services: Mapping[str, Service] = services or {}
 
     async def __call__(self, job: Claimed, note: Note) -> tuple[Ending, Usage | None]:
         failpoints.hit("run.started")
@@ -53,10 +63,8 @@ class ChildRunner:
             ran = await run(job, file, note)
         finally:
             file.close()
-        if ran is None:
-            return Stopped(), None
         if isinstance(ran, Failed):
-            return Broke(ran.code, ran.detail, ran.stack), ran.usage
+            return _broke(ran), ran.usage
         if unknown := ran.rows.keys() - rows.NOUNS.keys():
             return Broke("UNKNOWN", f"no table takes rows named {sorted(unknown)}"), ran.usage
         data = await self._keep(job, Artifact(ran.data, JSON), "data", ran.version)
@@ -64,7 +72,9 @@ class ChildRunner:
         return Finished(data, document, ran.rows), ran.usage
 
     async def _here(self, job: Claimed, file: BinaryIO, note: Note) -> Ran:
-        return await self._nursery.run(_task(job), file.fileno(), note)
+        desk = JobDesk(self._pool, self._services, job, file.fileno())
+        ran = await self._nursery.run(_task(job), file.fileno(), note, desk=desk)
+        return _as_told(ran, desk.told) if isinstance(ran, Failed) else ran
 
     async def _keep(self, job: Claimed, made: Artifact, form: str, version: str) -> StoredResult:
         """Store a result compressed, and see that it is there."""
@@ -99,6 +109,19 @@ class ChildRunner:
         packed = b"".join([chunk async for chunk in self._store.chunks(known.key)])
         content = await asyncio.to_thread(gzip.decompress, packed)
         return await self._keep(job, Artifact(content, known.content_type), form, known.version)
+
+
+def _as_told(ran: Failed, told: Faulted | None) -> Failed:
+    """Only what the desk itself told a run sends it back to wait: a child's word is not enough."""
+    if told is not None and told.fault.code == ran.code:
+        return replace(ran, delay=pause(told))
+    return replace(ran, code="UNKNOWN") if ran.code == RESTING else ran
+
+
+def _broke(ran: Failed) -> Ending:
+    if ran.code == RESTING:
+        return Stopped(ran.delay)
+    return Broke(ran.code, ran.detail, ran.stack, ran.delay)
 
 
 def _task(job: Claimed) -> Task:

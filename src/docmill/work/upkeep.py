@@ -16,7 +16,7 @@ import structlog
 from docmill.core import failpoints
 from docmill.core.faults import Faulted
 from docmill.core.jobs import JobId, LeaseLost, settle
-from docmill.db import documents, history, housekeeping, leases, queue, results
+from docmill.db import answers, documents, history, housekeeping, leases, queue, results
 from docmill.db.pool import OUTAGES, Connection, Pool
 from docmill.db.queue import Settlement
 from docmill.db.signals import Bell
@@ -96,6 +96,7 @@ async def sweep(upkeep: Upkeep) -> None:
     await _remove_orphans(upkeep)
     async with upkeep.pool.connection() as conn:
         await housekeeping.forget_requests(conn, timedelta(days=1))
+        await answers.forget(conn)
     log.info("upkeep.swept")
 
 

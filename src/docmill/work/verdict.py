@@ -46,12 +46,16 @@ class Returned:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """`code` is a fault's; `detail` is one line and `stack` many, both for the log alone."""
+    """`code` is a fault's; `detail` is one line and `stack` many, both for the log alone.
+
+    `delay` is how long a service asked to be left alone.
+    """
 
     code: str
     detail: str
     stack: str
     usage: Usage
+    delay: timedelta | None = None
 
 
 Ran = Returned | Failed

@@ -1,0 +1,98 @@
+"""What runs may ask: named services outside, each behind its guard, and answers kept per job."""
+
+import hashlib
+import json
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import structlog
+
+from docmill.core import failpoints
+from docmill.core.faults import Faulted
+from docmill.core.jobs import Claimed
+from docmill.db import answers
+from docmill.db.pool import OUTAGES, Pool
+from docmill.work.guard import Guard
+
+log = structlog.get_logger()
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """`document` is an open file that the run reads as well: read it with `os.pread` alone."""
+
+    request: Any
+    job: Claimed
+    document: int
+
+
+# JSON in, JSON out; raises Faulted, with `retryAfter` seconds where the service asked for a pause.
+Answer = Callable[[Question], Awaitable[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    guard: Guard
+    answer: Answer
+
+
+class JobDesk:
+    """Answers one run's questions, from what an earlier run was told or from the service."""
+
+    def __init__(
+        self, pool: Pool, services: Mapping[str, Service], job: Claimed, document: int
+    ) -> None:
+        self.services: frozenset[str] = frozenset(services)
+        self.told: Faulted | None = None
+        self._pool: Pool = pool
+        self._services: Mapping[str, Service] = services
+        self._job: Claimed = job
+        self._document: int = document
+
+    async def answer(self, service: str, request: Any) -> Any:
+        try:
+            return await self._answer(service, request)
+        except Faulted as exc:
+            self.told = exc
+            raise
+
+    async def _answer(self, name: str, request: Any) -> Any:
+        if name not in self._services:
+            raise Faulted("SERVICE_UNSET", f"no service {name}")
+        asked = _canonical(request)
+        digest = hashlib.sha256(name.encode() + b"\0" + asked).digest()
+        if (kept := await self._kept(digest)) is not None:
+            return json.loads(kept)
+        service = self._services[name]
+        question = Question(json.loads(asked), self._job, self._document)
+        answer = await service.guard.through(partial(service.answer, question))
+        await self._keep(digest, answer)
+        failpoints.hit("answer.kept")
+        return answer
+
+    async def _kept(self, digest: bytes) -> bytes | None:
+        try:
+            async with self._pool.connection() as conn:
+                return await answers.of_job(conn, self._job.id, digest)
+        except OUTAGES as exc:
+            log.warning("answers.unknown", job=str(self._job.id), error=type(exc).__name__)
+            return None
+
+    async def _keep(self, digest: bytes, answer: Any) -> None:
+        """An answer that cannot be kept is used all the same: it is paid for."""
+        try:
+            async with self._pool.connection() as conn:
+                await answers.keep(conn, self._job.id, digest, json.dumps(answer).encode())
+        except OUTAGES as exc:
+            log.warning("answers.not_kept", job=str(self._job.id), error=type(exc).__name__)
+
+
+def _canonical(request: Any) -> bytes:
+    """One spelling of each request, in text that can be sent anywhere."""
+    try:
+        text = json.dumps(request, ensure_ascii=False, allow_nan=False, sort_keys=True)
+    except (ValueError, RecursionError) as exc:
+        raise Faulted("SERVICE_REFUSED", "the request can't be written as JSON") from exc
+    return text.encode("utf-8", "replace")
