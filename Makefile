@@ -7,7 +7,7 @@ COMPILE = $(UV) pip compile --quiet --universal --python-version 3.11 --generate
 	--no-emit-index-url --custom-compile-command "make lock" $(UPGRADE)
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check bench chaos fuzz reference setup setup-dev lock
+.PHONY: help run test check shots bench chaos fuzz reference setup setup-dev lock
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 11
@@ -23,6 +23,9 @@ check: setup-dev ## format, lint, layers, types
 	@$(BIN)/ruff check .
 	@$(BIN)/lint-imports
 	@$(BIN)/basedpyright
+
+shots: setup-dev ## pictures of every page in every state, in shots/index.html
+	@$(BIN)/python -m pytest -n 0 tests/browser/shots.py
 
 bench: setup-dev ## measure, and compare with other queues
 	@$(BIN)/python -m bench.table

@@ -26,7 +26,7 @@ PYTHON = VENV / "bin" / "python"
 STAMPS = VENV / "docmill-setup.json"
 
 # Debian packages that tests use, each with a program by which we see that it is there.
-DEBIAN = {"poppler-utils": "pdftotext", "pgbouncer": "pgbouncer"}
+DEBIAN = {"chromium": "chromium", "poppler-utils": "pdftotext", "pgbouncer": "pgbouncer"}
 
 
 def main() -> None:
