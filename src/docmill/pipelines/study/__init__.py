@@ -7,6 +7,7 @@ from typing import Any, Final
 from docmill.core.faults import Faulted
 from docmill.core.pipeline import DOCX, PDF, TEXT, Output, Source, Tools
 from docmill.pipelines.study import (
+    asking,
     carrier,
     counting,
     foreign,
@@ -18,7 +19,7 @@ from docmill.pipelines.study import (
     wordnet,
 )
 from docmill.pipelines.study.cards import cards
-from docmill.pipelines.study.examples import examples
+from docmill.pipelines.study.examples import as_written, examples
 from docmill.pipelines.study.languages import ENGLISH
 from docmill.pipelines.study.prose import Sentence
 from docmill.pipelines.study.vocabulary import Word
@@ -37,12 +38,7 @@ class Study:
     accepts: tuple[str, ...] = (PDF, DOCX, TEXT)
 
     def run(self, source: Source, tools: Tools) -> Output:
-        with open_document(source.file, source.content_type) as document:
-            pages = _read(document, tools)
-            warnings = list(document.warnings)
-        tools.progress(30, "finding the sentences")
-        found = prose.sentences(pages, _is_word, wrapped=source.content_type != DOCX)
-        sentences = list(found)
+        sentences, warnings = _sentences(source, tools)
         total = counting.word_count(sentences)
         if not total:
             raise Faulted("BAD_PDF" if source.content_type == PDF else "BAD_FILE", "no text")
@@ -50,25 +46,24 @@ class Study:
         language, share = languages.detect(counting.small_words(sentences))
         words = _vocabulary(sentences, language, _wanted(total), tools)
         tools.progress(85, "choosing examples")
-        shown = [(word, examples(word, sentences)) for word in words]
+        shown = as_written([(word, examples(word, sentences)) for word in words], LEAST)
+        missing = _limits(language)
+        if asking.SERVICE in tools.services and shown:
+            shown, missing = asking.defined(shown, tools)
         tools.progress(90, "making flashcards")
         made = cards(shown)
-        data = {
-            "pipeline": self.name,
-            "version": self.version,
-            "language": {
-                "code": language or None,
-                "name": languages.NAMES.get(language),
-                "share": share,
-            },
-            "dictionary": _dictionary(language),
-            "wordCount": total,
-            "vocabulary": [_entry(word, found) for word, found in shown],
-            "flashcards": made,
-            "warnings": [*warnings, *_limits(language)],
-        }
         tools.progress(100, f"{len(shown)} words, {len(made)} cards")
-        return Output(data)
+        return Output(
+            {
+                "pipeline": self.name,
+                "version": self.version,
+                "language": _language(language, share),
+                "wordCount": total,
+                "vocabulary": [_entry(word, found) for word, found in shown],
+                "flashcards": made,
+                "warnings": [*warnings, *missing],
+            }
+        )
 
     def warm(self) -> None:
         """The English data, read before the first document comes."""
@@ -76,6 +71,15 @@ class Study:
             wordnet.warm()
             tagger.model()
         frequencies.warm(ENGLISH)
+
+
+def _sentences(source: Source, tools: Tools) -> tuple[list[Sentence], list[str]]:
+    with open_document(source.file, source.content_type) as document:
+        pages = _read(document, tools)
+        warnings = list(document.warnings)
+    tools.progress(30, "finding the sentences")
+    found = prose.sentences(pages, _is_word, wrapped=source.content_type != DOCX)
+    return list(found), warnings
 
 
 def _read(document: Document, tools: Tools) -> list[Page]:
@@ -112,8 +116,9 @@ def _alive(tools: Tools) -> Callable[[float], None]:
     return lambda share: tools.progress(70 + int(15 * share), "looking words up")
 
 
-def _dictionary(language: str) -> str | None:
-    return wordnet.NAME if language == ENGLISH and carrier.installed() else None
+def _language(code: str, share: float) -> Mapping[str, Any]:
+    """`share`: how many of the words speak for it."""
+    return {"code": code or None, "name": languages.NAMES.get(code), "share": share}
 
 
 def _limits(language: str) -> list[str]:
@@ -129,14 +134,14 @@ def _limits(language: str) -> list[str]:
 
 
 def _entry(word: Word, sentences: Sequence[Sentence]) -> Mapping[str, Any]:
-    sense = word.sense
     return {
         "word": word.lemma,
         "lemma": word.lemma,
         "partOfSpeech": word.part or None,
-        "definition": sense.definition if sense else None,
-        "synonyms": list(sense.synonyms) if sense else [],
+        "definition": word.definition or None,
+        "definedBy": word.source or None,
         "confidence": word.confidence,
+        "synonyms": list(word.synonyms),
         "level": frequencies.band(word.frequency),
         "frequency": word.frequency,
         "count": word.count,

@@ -4,14 +4,12 @@ import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from docmill.pipelines.study.examples import without
+from docmill.pipelines.study.examples import Shown, without
 from docmill.pipelines.study.prose import Sentence
 from docmill.pipelines.study.vocabulary import Word
 
 BLANK: Final = "_____"
 CLOZE_WORDS: Final = (5, 40)
-
-Shown = tuple[Word, Sequence[Sentence]]
 
 
 def cards(words: Sequence[Shown]) -> list[Mapping[str, Any]]:
@@ -26,8 +24,7 @@ def cards(words: Sequence[Shown]) -> list[Mapping[str, Any]]:
 
 
 def _cards(word: Word, sentences: Sequence[Sentence]) -> Iterator[tuple[str, str, str]]:
-    said = word.sense.definition if word.sense else ""
-    if said:
+    if said := word.definition:
         yield "definition", f"{word.lemma} ({word.part})", _with_example(said, sentences)
         if without(word, said, "") == said:
             yield "term", f"{said} ({word.part})", word.lemma

@@ -11,6 +11,7 @@ from docmill.pipelines.study.vocabulary import Word
 EXAMPLES: Final = 3
 BEST_WORDS: Final = (6, 28)
 LONGEST_CHARS: Final = 400
+Shown = tuple[Word, Sequence[Sentence]]
 _CLAUSE: Final = re.compile(r"[,;:—]\s+|\s+--?\s+")
 
 
@@ -20,8 +21,14 @@ def examples(word: Word, sentences: Sequence[Sentence]) -> list[Sentence]:
     for place in word.places:
         sentence = _excerpt(sentences[place], word)
         rated.setdefault(sentence.text, (_effort(sentence, place), sentence))
-    best = sorted(rated.values(), key=lambda pair: pair[0])
-    return [sentence for _, sentence in best[:EXAMPLES]]
+    best = [sentence for _, sentence in sorted(rated.values(), key=lambda pair: pair[0])]
+    return [each for each in best if each.verbatim][:EXAMPLES] or best[:EXAMPLES]
+
+
+def as_written(shown: Sequence[Shown], least: int) -> Sequence[Shown]:
+    """Only words with a sentence exactly as the document has it, if that leaves enough words."""
+    exact = [(word, found) for word, found in shown if all(each.verbatim for each in found)]
+    return exact if len(exact) >= min(least, len(shown)) else shown
 
 
 def _excerpt(sentence: Sentence, word: Word) -> Sentence:

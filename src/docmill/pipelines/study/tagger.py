@@ -37,13 +37,16 @@ class _Plain(pickle.Unpickler):
         raise pickle.UnpicklingError(f"{module_name}.{global_name} in a file of numbers")
 
 
+def plain(packed: bytes) -> Any:
+    """What is in such a file. Raises UnpicklingError for anything but plain data."""
+    return _Plain(io.BytesIO(packed)).load()
+
+
 @cache
 def model() -> _Model:
     name = "averaged_perceptron_tagger.pickle"
     packed = carrier.members("taggers/averaged_perceptron_tagger.zip", (name,))[name]
-    weights, certain, tags = cast(
-        "tuple[Weights, Mapping[str, str], set[str]]", _Plain(io.BytesIO(packed)).load()
-    )
+    weights, certain, tags = cast("tuple[Weights, Mapping[str, str], set[str]]", plain(packed))
     return _Model(weights, certain, tuple(sorted(tags)))
 
 

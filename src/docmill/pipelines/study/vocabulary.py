@@ -11,7 +11,7 @@ from docmill.pipelines.study import frequencies, lexicon, senses, tagger, wordne
 from docmill.pipelines.study.counting import Count
 from docmill.pipelines.study.languages import ENGLISH
 from docmill.pipelines.study.prose import Sentence
-from docmill.pipelines.study.wordnet import Part, Sense
+from docmill.pipelines.study.wordnet import Part
 
 COMMONEST: Final = 4.95  # on the Zipf scale: everybody knows what is commoner
 RAREST: Final = 1.2
@@ -47,8 +47,10 @@ class Word:
     score: float
     forms: tuple[str, ...]
     places: tuple[int, ...]
-    sense: Sense | None = None
+    definition: str = ""
+    synonyms: tuple[str, ...] = ()
     confidence: float = 0.0
+    source: str = ""
 
 
 @dataclass(slots=True)
@@ -63,8 +65,8 @@ class _Found:
 def score(count: int, total: int, frequency: float) -> float:
     """More often than in other texts, and of a level at which people learn words."""
     expected = total * 10 ** (max(frequency, RAREST) - 9)
-    keyness = math.log10((count + 0.5) / (expected + 0.5))
-    return _useful(frequency) * math.log2(1 + count) * (0.5 + max(keyness, 0.0))
+    excess = math.log10((count + 0.5) / (expected + 0.5))
+    return _useful(frequency) * math.log2(1 + count) * (0.5 + max(excess, 0.0))
 
 
 def _useful(frequency: float) -> float:
@@ -89,7 +91,8 @@ def english(
     seen = _looked_at(sentences, candidates, alive)
     words = [word for lemma, parts in seen.items() if (word := _word(lemma, parts, total))]
     best = sorted(words, key=lambda word: (-word.score, word.lemma))
-    return [_defined(word, sentences) for word in _once(best)[:wanted]]
+    topic = senses.topic_of({form: count.plain for form, count in counts.items()})
+    return [_defined(word, sentences, topic) for word in _once(best)[:wanted]]
 
 
 def _candidates(counts: Mapping[str, Count], total: int) -> list[Count]:
@@ -208,8 +211,15 @@ def _root(lemma: str) -> str:
     return one if wordnet.senses(one, Part.NOUN) else lemma
 
 
-def _defined(word: Word, sentences: Sequence[Sentence]) -> Word:
+def _defined(word: Word, sentences: Sequence[Sentence], topic: Mapping[str, float]) -> Word:
     part = Part(word.part)
-    near = senses.context_of((sentences[place].text for place in word.places), word.lemma)
+    near = senses.context_of((sentences[place].text for place in word.places), word.lemma, topic)
     chosen = senses.choose(wordnet.senses(word.lemma, part), near)
-    return replace(word, part=part.shown, sense=chosen.sense, confidence=chosen.confidence)
+    return replace(
+        word,
+        part=part.shown,
+        definition=chosen.sense.definition,
+        synonyms=chosen.sense.synonyms,
+        confidence=chosen.confidence,
+        source=wordnet.NAME,
+    )

@@ -64,7 +64,10 @@ _MARK: Final = re.compile(r"\((?:a|p|ip)\)$")
 
 @dataclass(frozen=True, slots=True)
 class Sense:
-    """One meaning of a word. `number` is its rank among them, `count` how often it was met."""
+    """One meaning of a word. `number` is its rank among them, `count` how often it was met.
+
+    `heads`: among the words that share this meaning, it is the one named first.
+    """
 
     part: Part
     offset: int
@@ -74,6 +77,7 @@ class Sense:
     quotations: str
     synonyms: tuple[str, ...]
     related: tuple[tuple[Part, int], ...]
+    heads: bool
 
 
 @cache
@@ -189,6 +193,7 @@ def _sense(word: str, part: Part, offset: int, number: int) -> Sense | None:
         " ".join(quotations),
         tuple(name.replace("_", " ") for name in spelt if name != word),
         tuple((to, at) for kind, to, at in pointers if kind in _NEAR),
+        spelt[0] == word,
     )
 
 
