@@ -106,20 +106,6 @@ class Loaded:
     broken: Mapping[str, str]
 
 
-def warmed(loaded: Loaded) -> Loaded:
-    """Have each pipeline that can read what all its runs share; one that fails is broken."""
-    broken = dict(loaded.broken)
-    for name, one in loaded.pipelines.items():
-        warm: Callable[[], None] | None = getattr(one, "warm", None)
-        try:
-            if warm is not None:
-                warm()
-        except Exception:  # noqa: BLE001  its stack is shown
-            broken[name] = traceback.format_exc()
-    good = {name: one for name, one in loaded.pipelines.items() if name not in broken}
-    return Loaded(good, broken)
-
-
 def load_all(names: Iterable[str]) -> Loaded:
     """Import several; one that fails, in whatever way a plug-in may fail, stops no other."""
     pipelines: dict[str, Pipeline] = {}
