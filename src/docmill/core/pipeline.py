@@ -37,11 +37,13 @@ class Tools:
     `ask(service, request)` puts a question to one of the `services`: JSON in, JSON out. It raises
     Faulted; who can do without the service goes on, who cannot lets it pass, and the run is tried
     again when the fault says so. A later try gets the answers of an earlier one for nothing.
+    `rows`: what is given as rows will be kept; where not, nobody needs to make costly ones.
     """
 
     progress: Callable[[int, str], None]
     services: frozenset[str] = frozenset()
     ask: Callable[[str, Any], Any] = _nobody
+    rows: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +86,10 @@ def mappings_of(pipeline: Pipeline) -> tuple[str, ...]:
     return tuple(getattr(pipeline, "mappings", ()))
 
 
+def _nothing() -> None:
+    """Most pipelines share nothing between their runs."""
+
+
 def found() -> dict[str, EntryPoint]:
     """The installed pipelines by name, not yet imported."""
     return {point.name: point for point in entry_points(group=GROUP)}
@@ -106,13 +112,18 @@ class Loaded:
     broken: Mapping[str, str]
 
 
-def load_all(names: Iterable[str]) -> Loaded:
-    """Import several; one that fails, in whatever way a plug-in may fail, stops no other."""
+def load_all(names: Iterable[str], *, warm: bool = False) -> Loaded:
+    """Import several; one that fails, in whatever way a plug-in may fail, stops no other.
+
+    `warm`: those with a method of that name load what all their runs share, such as a model.
+    """
     pipelines: dict[str, Pipeline] = {}
     broken: dict[str, str] = {}
     for name in names:
         try:
             one = load(name)
+            if warm:
+                getattr(one, "warm", _nothing)()
         except Exception:  # noqa: BLE001  its stack is shown
             broken[name] = traceback.format_exc()
         else:

@@ -72,6 +72,8 @@ async def migrate(
         missing = _missing(known, await _applied(conn))
         for migration in missing:
             await _apply(conn, migration)
+        await conn.execute("SET lock_timeout = '5s'")
+        await conn.execute(ADD_VECTORS)
         return [migration.name for migration in missing]
 
 
@@ -133,6 +135,16 @@ CREATE TABLE IF NOT EXISTS schema_migrations (
 
 TABLE_EXISTS: Final = "SELECT to_regclass('schema_migrations') IS NOT NULL"
 APPLIED: Final = "SELECT version, sha256 FROM schema_migrations"
+
+
+# pgvector may be installed after its migration ran.
+ADD_VECTORS: Final = """
+DO $$ BEGIN
+    IF to_regprocedure('docmill_add_vectors()') IS NOT NULL THEN
+        PERFORM docmill_add_vectors();
+    END IF;
+END $$
+"""
 
 
 async def _applied(conn: Connection) -> dict[int, str]:

@@ -82,7 +82,9 @@ EXPIRE: Final = """
 WITH gone AS (
     UPDATE jobs SET result_key = NULL, dedupe_key = NULL
      WHERE id = %s AND result_key IS NOT NULL RETURNING id),
-dropped AS (DELETE FROM results USING gone WHERE job_id = gone.id)
+dropped AS (DELETE FROM results USING gone WHERE job_id = gone.id),
+unlisted AS (DELETE FROM document_fields USING gone WHERE job_id = gone.id),
+unfound AS (DELETE FROM chunks USING gone WHERE job_id = gone.id)
 INSERT INTO job_events (job_id, kind, meta) SELECT id, 'expired', '{"what": "result"}' FROM gone
 """
 

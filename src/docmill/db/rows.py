@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from docmill.core.jobs import Claimed, JobId
+from docmill.db import chunks, fields
 from docmill.db.pool import Connection
 
 
@@ -17,7 +18,10 @@ class Noun:
     exist: Callable[[Connection, JobId], Awaitable[bool]]
 
 
-NOUNS: Final[dict[str, Noun]] = {}
+NOUNS: Final[dict[str, Noun]] = {
+    "chunks": Noun(chunks.write, chunks.exist),
+    "fields": Noun(fields.write, fields.exist),
+}
 
 
 async def write(conn: Connection, job: Claimed, rows: Mapping[str, bytes]) -> None:

@@ -51,6 +51,7 @@ class Word:
     text: str
     box: Box
     angle: int = 0
+    bold: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +86,8 @@ def line_of(words: Sequence[Word]) -> Line:
 class Page:
     """One page, its lines in reading order. `flow`: its boxes are made up, not seen.
 
-    `scanned`: it is a picture, read by OCR with this `confidence` from 0 to 1.
+    `scanned`: it is a picture, read by OCR with this `confidence` from 0 to 1. `rules` are the
+    straight lines drawn on it, as boxes without width or height.
     """
 
     number: int
@@ -95,6 +97,7 @@ class Page:
     flow: bool = False
     scanned: bool = False
     confidence: float = 1.0
+    rules: tuple[Box, ...] = ()
 
     @property
     def words(self) -> tuple[Word, ...]:

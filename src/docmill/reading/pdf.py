@@ -11,6 +11,7 @@ from docmill.reading import bombs, ocr, pdfium, pictures
 from docmill.reading.cleaning import clean
 from docmill.reading.order import lines_of
 from docmill.reading.pages import Box, Document, Page, Word
+from docmill.reading.rulings import rules_of
 from docmill.reading.words import words_of
 
 MAX_BYTES: Final = 256 * 2**20
@@ -113,12 +114,11 @@ def _page(pdf: pdfium.Pdf, index: int, room: int, warnings: list[str]) -> tuple[
             if count > min(MAX_PAGE_CHARS, room):
                 raise Faulted("BAD_PDF", f"too many characters: {count} on page {index + 1}")
             words = words_of(pdfium.characters(text, count, shape), shape.size)
-        number, rounded = index + 1, (round(width, 2), round(height, 2))
+        lines, rules = lines_of(words, shape.size), rules_of(handle, shape)
+        page = Page(index + 1, round(width, 2), round(height, 2), lines, rules=rules)
         if _is_picture(words, handle, shape):
-            return _scanned(
-                Page(number, *rounded, lines_of(words, shape.size)), handle, warnings
-            ), count
-    return Page(number, *rounded, lines_of(words, shape.size)), count
+            page = _scanned(page, handle, warnings)
+    return page, count
 
 
 def _is_picture(words: Sequence[Word], handle: int, shape: pdfium.PageShape) -> bool:

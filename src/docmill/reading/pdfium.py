@@ -21,6 +21,7 @@ Floats = NDArray[np.float64]
 PASSWORD_NEEDED: Final = 4
 LOCK_UNKNOWN: Final = 5
 _SURROGATES: Final = (0xD800, 0xDFFF)
+_BOLD: Final = (b"bold", b"black", b"heavy", b"semibd", b"demi")
 
 
 def bind(name: str, gives: Any, *takes: Any, quick: bool = False) -> Callable[..., Any]:
@@ -49,6 +50,7 @@ _char_count = bind("FPDFText_CountChars", c_int, c_void_p)
 _text = bind("FPDFText_GetText", c_int, c_void_p, c_int, c_int, c_void_p)
 _code = bind("FPDFText_GetUnicode", c_uint, c_void_p, c_int, quick=True)
 _angle = bind("FPDFText_GetCharAngle", c_float, c_void_p, c_int, quick=True)
+_font = bind("FPDFText_GetFontInfo", c_ulong, c_void_p, c_int, c_void_p, c_ulong, c_void_p)
 _loose_box = bind("FPDFText_GetLooseCharBox", c_int, c_void_p, c_int, c_void_p, quick=True)
 
 
@@ -109,11 +111,12 @@ class PageShape:
 
 @dataclass(frozen=True, slots=True)
 class Characters:
-    """A page's text in PDFium's order: codes, boxes as the page is shown, and angles on demand."""
+    """A page's text in PDFium's order: codes, boxes as the page is shown, the rest on demand."""
 
     codes: NDArray[np.uint32]
     boxes: Floats
     angle_of: Callable[[int], float]
+    bold_of: Callable[[int], bool]
 
 
 @contextmanager
@@ -161,7 +164,7 @@ def text_of(page: int) -> Generator[tuple[int, int], None, None]:
 
 
 def characters(text: int, count: int, page: PageShape) -> Characters:
-    """All characters of a page's text. Angles can be asked only while the text is open."""
+    """All characters of a page's text. Angles and weights can be asked only while it is open."""
     boxes = np.zeros((count, 4), np.float32)
     start = boxes.ctypes.data
     calls = map(_loose_box, repeat(text), range(count), range(start, start + 16 * count, 16))
@@ -171,7 +174,18 @@ def characters(text: int, count: int, page: PageShape) -> Characters:
     def angle_of(index: int) -> float:
         return math.degrees(_angle(text, index)) + turned
 
-    return Characters(_codes(text, count), page.shown(boxes.astype(np.float64)), angle_of)
+    def bold_of(index: int) -> bool:
+        return _is_bold(text, index)
+
+    shown = page.shown(boxes.astype(np.float64))
+    return Characters(_codes(text, count), shown, angle_of, bold_of)
+
+
+def _is_bold(text: int, index: int) -> bool:
+    """By the name of the font, which says it more often than its weight does."""
+    name = ctypes.create_string_buffer(64)
+    length = _font(text, index, name, len(name), None)
+    return 0 < length <= len(name) and any(word in name.value.lower() for word in _BOLD)
 
 
 def _codes(text: int, count: int) -> NDArray[np.uint32]:

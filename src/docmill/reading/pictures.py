@@ -16,7 +16,8 @@ DPI: Final = 300
 MAX_PIXELS: Final = 16_000_000  # A3 at nearly 300 dpi
 MAX_OBJECTS: Final = 5000
 MAX_DEPTH: Final = 4
-_IMAGE, _FORM = 3, 5
+FORM: Final = 5
+_IMAGE: Final = 3
 _GRAY: Final = 1
 _IN_GRAY: Final = 0x08
 _WHITE: Final = 0xFFFFFFFF
@@ -25,7 +26,7 @@ _object_count = bind("FPDFPage_CountObjects", c_int, c_void_p)
 _object = bind("FPDFPage_GetObject", c_void_p, c_void_p, c_int)
 _form_count = bind("FPDFFormObj_CountObjects", c_int, c_void_p)
 _form_object = bind("FPDFFormObj_GetObject", c_void_p, c_void_p, c_ulong)
-_kind = bind("FPDFPageObj_GetType", c_int, c_void_p)
+kind_of = bind("FPDFPageObj_GetType", c_int, c_void_p)
 _object_bounds = bind("FPDFPageObj_GetBounds", c_int, c_void_p, *[c_void_p] * 4)
 _create = bind("FPDFBitmap_CreateEx", c_void_p, c_int, c_int, c_int, c_void_p, c_int)
 _destroy = bind("FPDFBitmap_Destroy", None, c_void_p)
@@ -36,8 +37,16 @@ _render = bind("FPDF_RenderPageBitmap", None, c_void_p, c_void_p, *[c_int] * 6)
 def covered(page: int, shape: PageShape) -> float:
     """The share of the page under images, from 0 to 1; what overlaps counts twice."""
     area = (shape.right - shape.left) * (shape.top - shape.bottom)
-    images = (each for each in _objects(_object_count, _object, page) if _shows_image(each))
+    images = (each for each in page_objects(page) if _shows_image(each))
     return min(sum(_area(each, shape) for each in images) / area, 1.0)
+
+
+def page_objects(page: int) -> Iterator[int]:
+    return _objects(_object_count, _object, page)
+
+
+def inner_objects(form: int, room: int = MAX_OBJECTS) -> Iterator[int]:
+    return _objects(_form_count, _form_object, form, room)
 
 
 def _objects(
@@ -50,11 +59,10 @@ def _objects(
 
 def _shows_image(item: int, depth: int = 0) -> bool:
     """An image, or a group of objects with one in it."""
-    kind = _kind(item)
-    if kind != _FORM or depth == MAX_DEPTH:
+    kind = kind_of(item)
+    if kind != FORM or depth == MAX_DEPTH:
         return kind == _IMAGE
-    inside = _objects(_form_count, _form_object, item, room=50)
-    return any(_shows_image(each, depth + 1) for each in inside)
+    return any(_shows_image(each, depth + 1) for each in inner_objects(item, room=50))
 
 
 def _area(item: int, shape: PageShape) -> float:

@@ -35,10 +35,10 @@ def words_of(chars: Characters, size: tuple[float, float]) -> list[Word]:
     starts = np.flatnonzero(cut)
     hulls = _hulls(boxes, starts)
     texts = map(clean, _texts(codes, starts))
-    found = zip(
-        texts, hulls.tolist(), per_char[starts].tolist(), _on_page(hulls, size), strict=True
-    )
-    return [Word(text, Box(*hull), angle) for text, hull, angle, shown in found if shown and text]
+    bold = map(chars.bold_of, seen[starts].tolist())
+    turns = per_char[starts].tolist()
+    found = zip(texts, hulls.tolist(), turns, bold, _on_page(hulls, size), strict=True)
+    return [Word(text, Box(*hull), *look) for text, hull, *look, shown in found if shown and text]
 
 
 def snapped(degrees: float) -> int:

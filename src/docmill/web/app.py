@@ -11,11 +11,22 @@ from docmill import __version__
 from docmill.core.faults import Faulted
 from docmill.db.pool import connection
 from docmill.web import problems
-from docmill.web.api import catalog, events, exports, health, jobs, profile, results, upload
+from docmill.web.api import (
+    catalog,
+    events,
+    exports,
+    health,
+    jobs,
+    profile,
+    results,
+    search,
+    upload,
+)
 from docmill.web.auth import Tokens
 from docmill.web.contract import openapi_of
 from docmill.web.deps import Site
 from docmill.web.edge import Edge
+from docmill.web.finding import Embed, embed_here
 from docmill.web.live import Live
 from docmill.web.metrics import Meters
 from docmill.web.paces import Paces
@@ -27,7 +38,8 @@ from docmill.wiring import Services
 __all__ = ["Rules", "create"]
 
 
-def create(services: Services, rules: Rules) -> FastAPI:
+def create(services: Services, rules: Rules, *, embed: Embed = embed_here) -> FastAPI:
+    """`embed` makes the vectors of what people search for."""
     site = Site(
         services=services,
         rules=rules,
@@ -36,6 +48,7 @@ def create(services: Services, rules: Rules) -> FastAPI:
         meters=Meters(),
         tokens=Tokens(rules.tokens),
         readiness=Readiness(services),
+        embed=embed,
     )
     app = FastAPI(
         title="docmill",
@@ -52,7 +65,19 @@ def create(services: Services, rules: Rules) -> FastAPI:
     app.add_exception_handler(RequestValidationError, problems.invalid)
     app.add_exception_handler(HTTPException, problems.refused)
     app.add_middleware(Edge, meters=site.meters, under_way=site.under_way)
-    for part in (upload, jobs, results, exports, events, catalog, profile, health, queue, docs):
+    for part in (
+        upload,
+        jobs,
+        results,
+        exports,
+        events,
+        catalog,
+        profile,
+        search,
+        health,
+        queue,
+        docs,
+    ):
         app.include_router(part.router)
     app.mount("/static", render.Files(directory=render.STATIC), name="static")
     return app

@@ -15,6 +15,7 @@ from docmill.core.owners import Owner
 from docmill.db import jobs
 from docmill.db.pool import Connection
 from docmill.web import auth
+from docmill.web.finding import Embed
 from docmill.web.live import Live
 from docmill.web.metrics import Meters
 from docmill.web.paces import Paces
@@ -34,6 +35,7 @@ class Site:
     meters: Meters
     tokens: auth.Tokens
     readiness: Readiness
+    embed: Embed
     # Writing a thousand invoices takes seconds of a core, and their memory.
     exporting: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(2))
     under_way: set[asyncio.Task[object]] = field(default_factory=set[asyncio.Task[object]])

@@ -158,7 +158,8 @@ def _run(
             mapping=task["mapping"],
             options=task["options"],
         )
-        tools = pipeline.Tools(channel.progress, frozenset(task["services"]), channel.ask)
+        services = frozenset[str](task["services"])
+        tools = pipeline.Tools(channel.progress, services, channel.ask, task["rows"])
         output = loaded.pipelines[name].run(source, tools)
     data = _encode(output.data)
     if output.artifact:

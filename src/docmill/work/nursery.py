@@ -139,7 +139,7 @@ def main() -> NoReturn:
     for number in _IGNORED:
         signal.signal(number, signal.SIG_IGN)
     confine.tie_to(plan["worker"])
-    loaded = pipeline.load_all(plan["pipelines"])
+    loaded = pipeline.load_all(plan["pipelines"], warm=True)
     base = confine.mapped_bytes()
     confinement = confine.enclose(plan["readable"])
     hello = {

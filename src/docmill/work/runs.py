@@ -132,6 +132,7 @@ def _task(job: Claimed) -> Task:
         sha256=job.sha256,
         mapping=job.mapping,
         options=job.options,
+        rows=True,
     )
 
 

@@ -22,6 +22,7 @@ class Task:
     sha256: str = ""
     mapping: str | None = None
     options: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    rows: bool = False
 
 
 @dataclass(frozen=True, slots=True)

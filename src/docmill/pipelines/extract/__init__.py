@@ -1,14 +1,34 @@
-"""The pipeline `extract`: any document to its text, layout and fields."""
+"""The pipeline `extract`: any document to its text, layout, fields, passages and their vectors."""
 
 from dataclasses import dataclass
 from typing import Any, Final
 
 from docmill.core.pipeline import PDF, Output, Source, Tools
+from docmill.embeddings import local
+from docmill.pipelines.extract import shapes
+from docmill.pipelines.extract.chunks import Chunk, chunks_of
 from docmill.pipelines.extract.fields import Field, fields_of
+from docmill.pipelines.extract.normal import customs_of
+from docmill.pipelines.extract.running import Leaf, leaf_of, marked
+from docmill.pipelines.extract.vectors import BEGIN, vectors_of
+from docmill.reading.blocks import blocks_of
 from docmill.reading.documents import open_document
-from docmill.reading.pages import Box, Document, Page
+from docmill.reading.pages import Document
 
 MAX_FIELDS: Final = 10_000
+MAX_CHUNKS: Final = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """A document that was read to its end."""
+
+    pages: list[dict[str, Any]]
+    leaves: list[Leaf]
+    fields: list[Field]
+    warnings: list[str]
+    flow: bool
+    word_count: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,65 +36,71 @@ class Extract:
     """Reads page by page, so that memory holds one page and the result."""
 
     name: str = "extract"
-    version: str = "1"
+    version: str = "2"
     accepts: tuple[str, ...] = (PDF,)
+
+    def warm(self) -> None:
+        """What every run needs, once for all of them."""
+        local.embedder()
 
     def run(self, source: Source, tools: Tools) -> Output:
         with open_document(source.file, source.content_type) as document:
-            found = _read(document, tools)
+            read = _read(document, tools)
             metadata = {**document.metadata, "page_count": document.page_count}
-        return Output(
-            {"pipeline": self.name, "version": self.version, "metadata": metadata, **found}
-        )
+        chunks = [*chunks_of(read.leaves)][:MAX_CHUNKS]
+        data = {"pipeline": self.name, "version": self.version, "metadata": metadata}
+        data |= _found(read, chunks)
+        rows = _rows(data, chunks, tools) if tools.rows else {}
+        tools.progress(100, f"{len(read.pages)} of {metadata['page_count']} pages read")
+        return Output(data, rows=rows)
 
 
-def _read(document: Document, tools: Tools) -> dict[str, Any]:
-    pages: list[dict[str, Any]] = []
-    fields: list[dict[str, Any]] = []
-    blank: list[int] = []
-    word_count = 0
+def _read(document: Document, tools: Tools) -> Read:
+    read = Read([], [], [], document.warnings, False, 0)
+    flow, words = False, 0
     for page in document.pages:
-        pages.append(_page(page))
-        if len(fields) < MAX_FIELDS:
-            fields += [_field(field, page) for field in fields_of(page)]
-        word_count += sum(len(line.words) for line in page.lines)
-        blank += [] if page.lines else [page.number]
-        percent = 100 * page.number // document.page_count
+        read.pages.append(shapes.page(page))
+        read.leaves.append(leaf_of(page, blocks_of(page)))
+        if len(read.fields) < MAX_FIELDS:
+            read.fields.extend(fields_of(page))
+        words += sum(len(line.words) for line in page.lines)
+        flow = page.flow
+        if not page.lines:
+            read.warnings.append(f"page {page.number} has no text")
+        whole = BEGIN if tools.rows else 100
+        percent = whole * page.number // document.page_count
         tools.progress(percent, f"page {page.number} of {document.page_count}")
-    tools.progress(100, f"{len(pages)} of {document.page_count} pages read")
-    warnings = [*document.warnings, *(f"page {number} has no text" for number in blank)]
-    if len(fields) > MAX_FIELDS:
-        warnings.append(f"only the first {MAX_FIELDS} fields are given")
-        del fields[MAX_FIELDS:]
-    return {"pages": pages, "fields": fields, "warnings": warnings, "word_count": word_count}
+    if len(read.fields) > MAX_FIELDS:
+        read.warnings.append(f"only the first {MAX_FIELDS} fields are given")
+        del read.fields[MAX_FIELDS:]
+    return Read(read.pages, marked(read.leaves), read.fields, read.warnings, flow, words)
 
 
-def _page(page: Page) -> dict[str, Any]:
+def _found(read: Read, chunks: list[Chunk]) -> dict[str, Any]:
+    boxed = not read.flow
+    tables: list[dict[str, Any]] = []
+    for page, leaf in zip(read.pages, read.leaves, strict=True):
+        page["blocks"] = shapes.blocks(leaf, tables, boxed=boxed)
+    customs = customs_of(page["text"] for page in read.pages)
     return {
-        "number": page.number,
-        "width": page.width,
-        "height": page.height,
-        "scanned": page.scanned,
-        "text": page.text,
-        "lines": [{"text": line.text, "box": _box(line.box, page)} for line in page.lines],
+        "pages": read.pages,
+        "fields": [shapes.field(field, customs, boxed=boxed) for field in read.fields],
+        "tables": tables,
+        "chunks": [shapes.chunk(chunk, boxed=boxed) for chunk in chunks],
+        "warnings": read.warnings,
+        "word_count": read.word_count,
     }
 
 
-def _field(field: Field, page: Page) -> dict[str, Any]:
-    return {
-        "label": field.name,
-        "value": field.value.text,
-        "type": field.kind,
-        "confidence": field.confidence,
-        "page": field.page,
-        "box": _box(field.value.box, page),
-        "label_box": _box(field.label.box, page),
-    }
-
-
-def _box(box: Box, page: Page) -> list[float] | None:
-    """No box where the page itself has no places to show: text and Word documents."""
-    return None if page.flow else box.rounded()
+def _rows(data: dict[str, Any], chunks: list[Chunk], tools: Tools) -> dict[str, Any]:
+    """What goes into the tables; passages beyond those with vectors are found by their words."""
+    model, vectors = vectors_of(chunks, tools)
+    padded = [*vectors, *[None] * (len(chunks) - len(vectors))]
+    passages = [
+        {**chunk, "embedding": vector, "model": model if vector else None}
+        for chunk, vector in zip(data["chunks"], padded, strict=True)
+    ]
+    return {"fields": data["fields"], "chunks": passages}
 
 
 pipeline: Final = Extract()

@@ -1,0 +1,166 @@
+"""How well search finds 50 passages of the Python reference by questions in other words, and how
+fast it is among 100,000 passages. `python -m bench.table --only search`.
+"""
+
+import asyncio
+import hashlib
+import io
+import json
+import re
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from datetime import timedelta
+from pydoc_data.topics import topics
+from typing import Any, Final
+from uuid import uuid4
+
+import psycopg
+
+from bench import filling
+from bench.ground import ROOT, Ground
+from bench.rows import Row, Spread, spread
+from docmill.core import pipeline
+from docmill.core.documents import NewDocument
+from docmill.core.jobs import DocumentId, JobId
+from docmill.core.owners import OwnerKey
+from docmill.core.pipeline import TEXT, Source, Tools
+from docmill.core.ranking import fused
+from docmill.db import chunks, documents, jobs, owners, queue, search
+from docmill.db.pool import Connection, open_pool
+from docmill.db.search import Asked, Only
+from docmill.web import finding
+from docmill.web.finding import Question
+
+DATA: Final = ROOT / "bench" / "data" / "questions.json"
+READER: Final = OwnerKey("session:reader")
+CROWD_OWNER: Final = OwnerKey("session:crowd")
+TOP: Final = 3
+FLOOR: Final = 0.85
+FAST_MS: Final = 300.0
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    question: str
+    passage: str
+
+
+def measure(ground: Ground) -> Iterator[Row]:
+    given: dict[str, Any] = json.loads(DATA.read_text("utf-8"))
+    pairs = [Pair(*pair) for pair in given["pairs"]]
+    url = ground.migrated("search")
+    rates = asyncio.run(_rates(url, given["topics"], pairs))
+    both, words, meaning = rates["both"], rates["words"], rates["meaning"]
+    yield Row(
+        f"search: passage among the first {TOP} of {len(pairs)} questions", f"{both:.2f}",
+        f"words alone {words:.2f}, meaning alone {meaning:.2f}", both / words if words else None,
+        f">= {FLOOR}, better than words", both >= FLOOR and both > words, rates,
+    )  # fmt: skip
+    count = ground.count(100_000, 12_000)
+    _crowded(url, count)
+    for owner, whose in ((CROWD_OWNER, "an owner of all"), (READER, "an owner of few")):
+        took = asyncio.run(_took(url, owner, [pair.question for pair in pairs]))
+        yield Row(
+            f"search among {count:,} passages, {whose}", str(took), floor=f"p95 < {FAST_MS:.0f} ms",
+            kept=took.p95 < FAST_MS, figures=asdict(took),
+        )  # fmt: skip
+
+
+def _chunks(topic: str) -> Sequence[dict[str, Any]]:
+    """What extract makes of the text, with vectors, as a worker would write it."""
+    source = Source(io.BytesIO(topics[topic].encode()), f"{topic}.txt", TEXT)
+    tools = Tools(progress=lambda percent, stage: None, rows=True)
+    return [dict(row) for row in pipeline.load("extract").run(source, tools).rows["chunks"]]
+
+
+async def _write(conn: Connection, name: str, rows: Sequence[dict[str, Any]]) -> None:
+    """A document, its job and its passages, by the road's own steps."""
+    document = NewDocument(
+        DocumentId(uuid4()), hashlib.sha256(name.encode()).hexdigest(), 1, TEXT, name, "manual",
+        f"uploads/{name}", {},
+    )  # fmt: skip
+    job = jobs.NewJob(JobId(uuid4()), document.id, READER, "extract", None, {}, 0, None)
+    await owners.introduce(conn, READER)
+    await documents.add(conn, READER, document, keep=None)
+    await jobs.add(conn, job)
+    await jobs.enqueue(conn, job)
+    lease = timedelta(minutes=5)
+    (claimed,) = await queue.claim(conn, "bench", pipelines=["extract"], slots=1, lease=lease)
+    await chunks.write(conn, claimed, json.dumps(rows))
+
+
+async def _rates(url: str, names: Sequence[str], pairs: Sequence[Pair]) -> dict[str, float]:
+    """Of all questions, for how many the passage is among the first, by each way of looking."""
+    read = {name: _chunks(name) for name in names}
+    async with open_pool(url) as pool, pool.connection() as conn:
+        for name, rows in read.items():
+            await _write(conn, name, rows)
+        found: dict[str, int] = dict.fromkeys(("both", "words", "meaning"), 0)
+        for pair in pairs:
+            for way, ids in (await _ways(conn, pair)).items():
+                hits = await search.hits(conn, Asked(READER, pair.question), ids[:TOP])
+                found[way] += any(_plain(pair.passage) in _plain(hit.text) for hit in hits.values())
+    return {way: count / len(pairs) for way, count in found.items()}
+
+
+async def _ways(conn: Connection, pair: Pair) -> dict[str, Sequence[int]]:
+    model, vector = await finding.embed_here(pair.question) or ("", [])
+    asked = Asked(READER, pair.question, model, str(vector))
+    words, meaning = await search.best(conn, asked), await search.nearest(conn, asked)
+    both = [number for _, number in fused(words, meaning)]
+    return {"both": both, "words": words, "meaning": meaning}
+
+
+def _plain(text: str) -> str:
+    return " ".join(re.findall(r"\w+", text.lower()))
+
+
+# Two real passages make another; their vectors too: enough of them for any crowd.
+CROWD: Final = """
+WITH jobs AS (SELECT id, document_id FROM jobs LIMIT 1)
+INSERT INTO chunks (job_id, document_id, owner, position, page, heading, text)
+SELECT jobs.id, jobs.document_id, 'session:crowd', 1000000 + n, 1, '',
+       left(a.text, 400) || ' ' || right(b.text, 400)
+  FROM jobs, generate_series(1, %(count)s) n
+  JOIN LATERAL (SELECT %(all)s::bigint[] AS ids) i ON true
+  JOIN chunks a ON a.id = i.ids[1 + (hashint4(n)::bigint + 2147483648) %% cardinality(i.ids)]
+  JOIN chunks b ON b.id = i.ids[1 + (hashint4(-n)::bigint + 2147483648) %% cardinality(i.ids)]
+"""
+CROWD_VECTORS: Final = """
+INSERT INTO chunk_vectors (chunk_id, document_id, owner, model, embedding)
+SELECT c.id, c.document_id, c.owner, a.model, a.embedding + b.embedding
+  FROM chunks c
+  JOIN LATERAL (SELECT %(all)s::bigint[] AS ids) i ON true
+  JOIN chunk_vectors a ON a.chunk_id = i.ids[1 + (hashint4(c.position - 1000000)::bigint
+                                               + 2147483648) %% cardinality(i.ids)]
+  JOIN chunk_vectors b ON b.chunk_id = i.ids[1 + (hashint4(1000000 - c.position)::bigint
+                                               + 2147483648) %% cardinality(i.ids)]
+ WHERE c.owner = 'session:crowd'
+"""
+GRAPH: Final = "CREATE INDEX chunk_vectors_near ON chunk_vectors USING hnsw "
+
+
+def _crowded(url: str, count: int) -> None:
+    """The graph is built at the end, which is faster than growing it."""
+    with psycopg.connect(url) as conn:
+        conn.execute("SET LOCAL maintenance_work_mem = '512MB'")
+        conn.execute("INSERT INTO owners (owner) VALUES ('session:crowd')")
+        ids = [row[0] for row in conn.execute("SELECT chunk_id FROM chunk_vectors ORDER BY 1")]
+        conn.execute("DROP INDEX chunk_vectors_near")
+        conn.execute(CROWD, {"count": count, "all": ids})
+        conn.execute(CROWD_VECTORS, {"all": ids})
+        conn.execute(GRAPH + "(embedding halfvec_cosine_ops)")
+    filling.settle_down(url)
+
+
+async def _took(url: str, owner: OwnerKey, questions: Sequence[str]) -> Spread:
+    """Whole searches, with the question's vector and the texts of the hits."""
+    took: list[float] = []
+    async with open_pool(url) as pool:
+        for words in questions[:1] + questions:
+            began = time.perf_counter()
+            asked = Question(owner, words, Only())
+            assert (await finding.find(pool, finding.embed_here, asked)).hits
+            took.append(time.perf_counter() - began)
+    return spread(took[1:])
