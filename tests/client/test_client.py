@@ -87,5 +87,8 @@ def _http(status: str, body: bytes) -> bytes:
 
 
 def test_nobody_there_is_told_at_once() -> None:
-    with Client("http://127.0.0.1:1", tries=1) as docmill, pytest.raises(Refused, match="not answer"):
+    with (
+        Client("http://127.0.0.1:1", tries=1) as docmill,
+        pytest.raises(Refused, match="not answer"),
+    ):
         docmill.jobs()

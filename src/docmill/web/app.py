@@ -13,6 +13,7 @@ from docmill.db.pool import connection
 from docmill.web import problems
 from docmill.web.api import (
     catalog,
+    docling,
     events,
     exports,
     health,
@@ -79,6 +80,8 @@ def create(services: Services, rules: Rules, *, embed: Embed = embed_here) -> Fa
         docs,
     ):
         app.include_router(part.router)
+    if rules.docling:
+        app.include_router(docling.router)
     app.mount("/static", render.Files(directory=render.STATIC), name="static")
     return app
 

@@ -27,3 +27,4 @@ class Rules:
     default_pipeline: str = "extract"
     documents_pipeline: str = "extract"
     delete_on_download: bool = False
+    docling: bool = False
