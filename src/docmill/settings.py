@@ -123,6 +123,7 @@ class Settings(BaseSettings):
     default_mapping: str = Field(
         "pt_simon_invoice_v1", description="Mapping of those who ask for none"
     )
+    docling: bool = Field(False, description="Also answer as docling-serve does, under /v1")
     share_results: bool = Field(
         False, description="The same content of two owners is converted once (global dedupe)"
     )

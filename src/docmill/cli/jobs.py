@@ -10,6 +10,7 @@ from uuid import UUID
 
 import typer
 
+from docmill import forms
 from docmill.cli import tables
 from docmill.cli.client import HERE, LARGEST_PAGE, Client, Refused, Token, Url
 from docmill.cli.console import complain, say, say_json
@@ -75,6 +76,10 @@ def result(
         Path | None,
         typer.Option("--output", "-o", dir_okay=False, help="File to write; whole or not at all."),
     ] = None,
+    form: Annotated[
+        str | None,
+        typer.Option(help=f"data, document, or of some pipelines {', '.join(forms.NAMES)}."),
+    ] = None,
     url: Url = HERE,
     token: Token = None,
 ) -> None:
@@ -83,11 +88,13 @@ def result(
     docmill result 3f2a | jq .fields
 
     docmill result 3f2a -o letter.json
+
+    docmill result 3f2a --form anki -o words.apkg
     """
     if output and not output.absolute().parent.is_dir():
         raise typer.BadParameter(f"There is no folder for {output}.", param_hint="--output")
     try:
-        asyncio.run(_result(Client(url, token), id, output))
+        asyncio.run(_result(Client(url, token), id, output, form))
     except OSError as exc:
         if output is None:
             raise
@@ -95,8 +102,8 @@ def result(
         raise Refused(says, "Choose another place with --output.") from exc
 
 
-async def _result(client: Client, job_id: str, output: Path | None) -> None:
-    async with client, client.stream(f"/api/jobs/{await whole(client, job_id)}/download") as pieces:
+async def _result(client: Client, job_id: str, output: Path | None, form: str | None) -> None:
+    async with client, client.downloading(await whole(client, job_id), form) as pieces:
         with written_whole(output) if output else nullcontext(sys.stdout.buffer) as file:
             async for piece in pieces:
                 file.write(piece)

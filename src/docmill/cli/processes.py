@@ -158,7 +158,7 @@ async def _work(settings: Settings, services: Services, stop: Stop) -> None:
 async def _web(settings: Settings, services: Services, stop: Stop) -> None:
     async with confined.nursery(settings) as nursery, AsyncExitStack() as stack:
         way = confined.confined(nursery)
-        embed = await outside.embed(settings, stack)
+        embed = await outer.embed(settings, stack)
         app = web_app.create(services, rules.web_rules(settings), way, embed=embed)
         await _serve_web(settings, app, stop)
 

@@ -66,6 +66,7 @@ def web_rules(settings: Settings) -> WebRules:
         default_pipeline=settings.default_pipeline,
         documents_pipeline=settings.documents_pipeline,
         delete_on_download=settings.delete_on_download,
+        docling=settings.docling,
     )
 
 

@@ -1,24 +1,21 @@
 """docmill submit: files to a running docmill, each with its own bar and its own outcome."""
 
 import asyncio
-import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Final
 
 import typer
 
-from docmill.cli.board import Board, Line
+from docmill.cli.board import Board
 from docmill.cli.client import HERE, Client, Refused, Token, Url
 from docmill.cli.console import err, out, say_json
 from docmill.cli.documents import Unreadable, opened, shown
-from docmill.core.jobs import ENDED, LABELS, Status
+from docmill.core.jobs import LABELS, Status
 
 UPLOADS: Final = 3
 WATCHED: Final = 16
-TRIES: Final = 10
-PATIENCE: Final = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +99,9 @@ class Sender:
             def waits(exc: Refused) -> None:
                 line.converting(0, f"waiting: {exc.says}")
 
-            answer = await _patiently(lambda: client.upload(document, self._wanted, told), waits)
+            answer = await client.patiently(
+                lambda: client.upload(document, self._wanted, told), waits
+            )
         job: dict[str, Any] = answer["job"]
         return Row(str(path), True, job["id"], answer["outcome"], job["status"])
 
@@ -111,7 +110,10 @@ class Sender:
         self._board.say(f"{shown(path)}: received, job {row.job_id}")
         async with self._watched:
             with self._board.line(path.name) as line:
-                job = await _ended(client, row.job_id, line)
+                job = await client.follow(
+                    row.job_id,
+                    lambda job: line.converting(job["progress"], job["stage"] or job["label"]),
+                )
         status = Status(job["status"])
         good = status is Status.COMPLETE
         says = job["error_message"] or ("" if good else LABELS[status])
@@ -126,37 +128,3 @@ class Sender:
         said = LABELS[Status(row.status)] if self._watch else "received"
         again = {"existing": " (sent before)", "requeued": " (failed before)"}.get(row.outcome, "")
         self._board.say(f"{shown(path)}: {said}{again}, job {row.job_id}")
-
-
-async def _ended(client: Client, job_id: str, line: Line) -> dict[str, Any]:
-    """A docmill that restarts meanwhile goes on with the job, and so do we."""
-    etag, heard_at = '"none"', time.monotonic()
-    while True:
-        try:
-            job, etag = await client.changed(job_id, etag)
-        except Refused as exc:
-            if exc.code or time.monotonic() - heard_at > PATIENCE:
-                raise
-            await asyncio.sleep(1)
-            continue
-        heard_at = time.monotonic()
-        if job is None:
-            continue
-        line.converting(job["progress"], job["stage"] or job["label"])
-        if Status(job["status"]) in ENDED:
-            return job
-
-
-async def _patiently(
-    upload: Callable[[], Awaitable[dict[str, Any]]], waits: Callable[[Refused], None]
-) -> dict[str, Any]:
-    """Try again as often as docmill says when to."""
-    for left in reversed(range(TRIES)):
-        try:
-            return await upload()
-        except Refused as exc:
-            if exc.wait is None or not left:
-                raise
-            waits(exc)
-            await asyncio.sleep(exc.wait)
-    raise AssertionError("unreachable")

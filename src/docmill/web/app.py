@@ -14,6 +14,7 @@ from docmill.db.pool import connection
 from docmill.web.api import (
     buckets,
     catalog,
+    docling,
     documents,
     events,
     exports,
@@ -95,6 +96,8 @@ def create(
     app.add_middleware(Edge, meters=site.meters, under_way=site.under_way)
     for part in PARTS:
         app.include_router(part.router)
+    if rules.docling:
+        app.include_router(docling.router)
     app.mount("/static", render.Files(directory=render.STATIC), name="static")
     return app
 

@@ -29,3 +29,4 @@ class Rules:
     default_pipeline: str = "invoice"
     documents_pipeline: str = "extract"
     delete_on_download: bool = False
+    docling: bool = False

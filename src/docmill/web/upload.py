@@ -1,6 +1,6 @@
 """Reading a multipart body as it comes: fields are remembered, files go to a stage in blocks."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -18,7 +18,7 @@ from docmill.web.rules import Rules
 FILE_NAMES: Final = frozenset({"file", "files", "file[]", "files[]"})
 FIELDS: Final = frozenset({"pipeline", "mapping", "priority"})
 MAX_FIELD: Final = 1024
-MAX_FIELDS: Final = 32
+MAX_FIELDS: Final = 100
 # How far a too large first file is read on in the hope that others follow it.
 SKIP_BYTES: Final = 7 << 20
 LONGEST_KEY: Final = 255
@@ -92,11 +92,13 @@ class Desk:
     store: Store
     offer: Offer
     rules: Rules
+    fields: frozenset[str] = FIELDS
+    wishes: Callable[[Mapping[str, str], Offer], Wishes] = wishes_of
 
 
 async def receive(request: Request, boundary: str, desk: Desk) -> Received:
     """Read the whole body. Whatever stops it, nothing that was staged is left."""
-    reading = Reading(desk, {k: v for k, v in request.query_params.items() if k in FIELDS})
+    reading = Reading(desk, {k: v for k, v in request.query_params.items() if k in desk.fields})
     try:
         async for events in parts.events(request.stream(), boundary, most_of(desk.rules)):
             await reading.take_all(events)
@@ -112,7 +114,7 @@ class Reading:
     def __init__(self, desk: Desk, given: dict[str, str]) -> None:
         self._desk: Desk = desk
         self._values: dict[str, str] = given
-        self._wishes: Wishes = wishes_of(given, desk.offer)
+        self._wishes: Wishes = desk.wishes(given, desk.offer)
         self._files: list[Staged | Refused] = []
         self._fields: int = 0
         self._name: str = ""
@@ -132,7 +134,7 @@ class Reading:
             await self._end()
         elif self._stage is not None:
             await self._write(self._stage, event)
-        elif self._name in FIELDS:
+        elif self._name in self._desk.fields:
             self._value += event
             if len(self._value) > MAX_FIELD:
                 raise Faulted("BAD_REQUEST", f"the field {self._name} is too long")
@@ -197,6 +199,6 @@ class Reading:
             # A browser's file input that was left empty sends a part without a name or bytes.
             if stage.filename or stage.bytes:
                 self._files.append(await stage.finish())
-        elif self._name in FIELDS:
+        elif self._name in self._desk.fields:
             self._values[self._name] = self._value.decode("utf-8", "replace").strip()
-            self._wishes = wishes_of(self._values, self._desk.offer)
+            self._wishes = self._desk.wishes(self._values, self._desk.offer)

@@ -1,19 +1,22 @@
 """Results going out: as a download, and inside the status that programs poll."""
 
+import asyncio
 import json
 import zlib
 from collections.abc import AsyncIterator
 from datetime import datetime
 from pathlib import PurePath
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final
 
 from fastapi import APIRouter, Header, Query
 from pydantic import BaseModel, Field
 from starlette.background import BackgroundTask
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
+from docmill import forms
 from docmill.core.faults import FAULTS, Faulted
 from docmill.core.jobs import Job, Status
+from docmill.core.owners import Owner
 from docmill.db import jobs, results
 from docmill.db.pool import connection, reading
 from docmill.db.results import Result
@@ -26,6 +29,13 @@ router = APIRouter(prefix="/api", tags=["results"])
 
 PIECE: Final = 1 << 18
 ENDINGS: Final = {"application/json": ".json", "application/xml": ".xml"}
+STORED_FORMS: Final = (None, "data", "document")
+ALL_FORMS: Final = [form for offered in forms.FORMS.values() for form in offered.values()]
+FORM: Final = (
+    "The JSON that was found (data) or the document made of it (document), by default that; or it "
+    "is written anew: "
+    + "; ".join(f"of {name} as {', '.join(offered)}" for name, offered in forms.FORMS.items())
+)
 WORDS: Final = {
     Status.UPLOADED: "queued",
     Status.QUEUED: "queued",
@@ -40,11 +50,15 @@ WORDS: Final = {
     "/jobs/{job_id}/download",
     summary="The result of a complete job",
     response_class=Response,
-    responses=problems.documented(*LOOKUP, "NOT_READY", "EXPIRED", "IO_ERROR")
+    responses=problems.documented(*LOOKUP, "BAD_REQUEST", "NOT_READY", "EXPIRED", "IO_ERROR")
     | {
         200: {
             "description": "The result",
-            "content": {"application/json": {}, "application/xml": {}},
+            "content": {
+                "application/json": {},
+                "application/xml": {},
+                **{form.content_type.partition(";")[0]: {} for form in ALL_FORMS},
+            },
         }
     },
 )
@@ -53,12 +67,11 @@ async def download_result(
     here: Here,
     owner: Asker,
     accept_encoding: Annotated[str | None, Header()] = None,
-    form: Annotated[
-        Literal["data", "document"] | None,
-        Query(description="The JSON that was found, or the document made of it; default: that"),
-    ] = None,
+    form: Annotated[str | None, Query(description=FORM, examples=["data"])] = None,
     original: Annotated[bool, Query(description="As it was read, before any review")] = False,
 ) -> Response:
+    if form not in STORED_FORMS:
+        return await _formed(here, owner, job_id, form)
     async with reading(here.services.pool) as conn:
         job = await own_job(conn, owner, job_id)
         result = await results.of_job(conn, job.id, form, original=original)
@@ -69,7 +82,7 @@ async def download_result(
         await jobs.count_download(conn, job.id)
     here.services.changes.ring()
     headers = {
-        "content-disposition": _disposition(job, result),
+        "content-disposition": _disposition(job, ENDINGS.get(result.content_type, "")),
         "cache-control": "private, no-store",
         "vary": "Accept-Encoding, Cookie",
     }
@@ -86,6 +99,39 @@ async def download_result(
     return StreamingResponse(
         delivery.chunks(), headers=headers, media_type=result.content_type, background=after
     )
+
+
+async def _formed(here: Site, owner: Owner, job_id: str, name: str) -> Response:
+    """The data that was found, written anew in a form of its pipeline."""
+    async with reading(here.services.pool) as conn:
+        job = await own_job(conn, owner, job_id)
+        offered = forms.FORMS.get(job.pipeline, {})
+        if name not in offered:
+            known = ", ".join([*filter(None, STORED_FORMS), *offered])
+            raise asking.refuse("form", f"of {job.pipeline} there is {known}")
+        result = await results.of_job(conn, job.id, "data")
+        _check_there(job, result)
+        assert result is not None
+    form = offered[name]
+    async with here.exporting:
+        data = await read_data(here, result)
+        title = PurePath(job.original_filename).stem or "docmill"
+        body = await asyncio.to_thread(form.write, data, title)
+    async with connection(here.services.pool) as conn:
+        await jobs.count_download(conn, job.id)
+    here.services.changes.ring()
+    headers = {
+        "content-disposition": _disposition(job, form.ending),
+        "cache-control": "private, no-store",
+    }
+    return Response(body, media_type=form.content_type, headers=headers)
+
+
+async def read_data(here: Site, result: Result) -> Any:
+    """A stored result as Python has it, whole."""
+    _, packed = await opened(here.services.store, result.key)
+    pieces = [piece async for piece in unpacked(packed)]
+    return await asyncio.to_thread(json.loads, b"".join(pieces))
 
 
 def _check_there(job: Job, result: Result | None) -> None:
@@ -135,9 +181,8 @@ async def _forget(here: Site, job: Job, delivery: Delivery) -> None:
     here.services.changes.ring()
 
 
-def _disposition(job: Job, result: Result) -> str:
-    stem = PurePath(job.original_filename).stem or "result"
-    return attachment(stem + ENDINGS.get(result.content_type, ""))
+def _disposition(job: Job, ending: str) -> str:
+    return attachment((PurePath(job.original_filename).stem or "result") + ending)
 
 
 class StatusAnswer(BaseModel):

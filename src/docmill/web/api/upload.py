@@ -121,14 +121,16 @@ async def send_documents(request: Request, here: Here, owner: Asker) -> UploadAn
     return together(outcomes)
 
 
-async def take_in(request: Request, here: Site, wanted: Wanted) -> list[FileOutcome]:
+async def take_in(
+    request: Request, here: Site, wanted: Wanted, desk: upload.Desk | None = None
+) -> list[FileOutcome]:
     """Refuse what can be refused unread, read the body, accept its files."""
     try:
         await _check_room(here)
         await _check_rate(here, wanted.owner)
         boundary = parts.boundary_of(request.headers, upload.most_of(here.rules))
         key = upload.request_key_of(request.headers)
-        desk = upload.Desk(here.services.store, here.services.offer, here.rules)
+        desk = desk or upload.Desk(here.services.store, here.services.offer, here.rules)
         received = await upload.receive(request, boundary, desk)
         return await _accept_all(here, received, replace(wanted, request_key=key))
     except Faulted as exc:

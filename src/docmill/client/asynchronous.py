@@ -1,0 +1,221 @@
+"""The client: the API in Python's words, with patience where docmill asks for it."""
+
+import asyncio
+import io
+import time
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import AbstractContextManager, asynccontextmanager, nullcontext
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any, BinaryIO, Final, Self, TypeVar
+from uuid import uuid4
+
+import httpx2
+
+from docmill.client.jobs import Failed, Job
+from docmill.client.refusals import Refused, Words, body, checked, told
+from docmill.core.jobs import ENDED, Status
+
+HERE: Final = "http://127.0.0.1:8000"
+LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "::1"})
+# Uploads are answered when they are on disk; a waiting request is answered after WAIT.
+WAIT: Final = 20
+TIMEOUT: Final = httpx2.Timeout(connect=10, read=90, write=90, pool=None)
+LARGEST_PAGE: Final = 200
+TRIES: Final = 10
+PATIENCE: Final = 60.0
+BROKEN: Final[Mapping[int, float]] = {1: 1.0, 2: 2.0, 3: 4.0}
+
+Document = str | Path | bytes | BinaryIO
+Answer = TypeVar("Answer")
+
+
+class AsyncClient:
+    """One conversation with one docmill, as one owner: a token's, or that of a session of its own.
+
+    What docmill refuses raises Refused. Requests that docmill wants repeated later, and uploads
+    whose connection broke, are repeated: `tries` times at most.
+    """
+
+    def __init__(
+        self,
+        url: str = HERE,
+        token: str | None = None,
+        *,
+        tries: int = TRIES,
+        words: Words | None = None,
+    ) -> None:
+        self.base: str = url.rstrip("/")
+        self._tries: int = tries
+        self._words: Words = words or Words()
+        with told(self.base, self._words):
+            host = httpx2.URL(self.base).host
+            if not host:
+                raise httpx2.InvalidURL("no host")
+            self._http: httpx2.AsyncClient = httpx2.AsyncClient(
+                base_url=self.base,
+                timeout=TIMEOUT,
+                headers={"authorization": f"Bearer {token}"} if token else {},
+                # A proxy of the office knows nothing of this machine.
+                trust_env=host not in LOOPBACK,
+            )
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._http.aclose()
+
+    async def submit(
+        self,
+        document: Document,
+        *,
+        pipeline: str | None = None,
+        mapping: str | None = None,
+        filename: str | None = None,
+    ) -> Job:
+        """Upload a path, bytes or an open file. The same content again is the same job."""
+        wanted = {"pipeline": pipeline, "mapping": mapping}
+        fields = {name: value for name, value in wanted.items() if value}
+        name = filename or _name(document)
+        key = {"idempotency-key": str(uuid4())}
+        with _opened(document) as file:
+
+            async def upload() -> dict[str, Any]:
+                file.seek(0)
+                files = {"file": (name, file)}
+                return await self.ask("POST", "/api/upload", data=fields, files=files, headers=key)
+
+            answer = await self.patiently(upload)
+        return Job.of(answer["job"], answer["outcome"])
+
+    async def job(self, job_id: str) -> Job:
+        return Job.of(await self.patiently(lambda: self.ask("GET", f"/api/jobs/{job_id}")))
+
+    async def wait(self, job_id: str, *, seconds: float | None = None) -> Job:
+        """The job when it has ended, well or not. Raises TimeoutError when that takes longer."""
+        async with asyncio.timeout(seconds):
+            return Job.of(await self.follow(job_id))
+
+    async def result(self, job_id: str, *, seconds: float | None = None) -> dict[str, Any]:
+        """The data a job found, once it has ended. Raises Failed when it did not end well."""
+        job = await self.wait(job_id, seconds=seconds)
+        if not job.good:
+            raise Failed(job)
+        path, params = f"/api/jobs/{job_id}/download", {"form": "data"}
+        return await self.patiently(lambda: self.ask("GET", path, params=params))
+
+    async def download(self, job_id: str, form: str | None = None) -> bytes:
+        """A complete job's result as a file, in the form that people get or another one."""
+        path, params = f"/api/jobs/{job_id}/download", {"form": form} if form else {}
+        return await self.patiently(lambda: self.fetch("GET", path, params=params))
+
+    async def cancel(self, job_id: str) -> Job:
+        return Job.of((await self.ask("POST", f"/api/jobs/{job_id}/cancel"))["job"])
+
+    async def retry(self, job_id: str) -> Job:
+        return Job.of((await self.ask("POST", f"/api/jobs/{job_id}/retry"))["job"])
+
+    async def ask(self, method: str, path: str, **given: Any) -> dict[str, Any]:
+        """One request, one answer in JSON; anything of the API that has no method here."""
+        return body(await self._asked(method, path, **given), self._words)
+
+    async def fetch(self, method: str, path: str, **given: Any) -> bytes:
+        """A file that the API makes, whole."""
+        return (await self._asked(method, path, **given)).content
+
+    async def _asked(self, method: str, path: str, **given: Any) -> httpx2.Response:
+        with told(self.base, self._words):
+            return checked(await self._http.request(method, path, **given), self._words)
+
+    async def jobs(self, limit: int = 0, **only: Any) -> AsyncIterator[dict[str, Any]]:
+        """The owner's jobs, newest first: so many, or all of them for 0."""
+        left, cursor = limit or float("inf"), None
+        while left > 0:
+            params = {**only, "limit": min(left, LARGEST_PAGE), "cursor": cursor}
+            given = {name: value for name, value in params.items() if value}
+            page = await self.ask("GET", "/api/jobs", params=given)
+            for job in page["jobs"]:
+                yield job
+            left -= len(page["jobs"])
+            cursor = page["next_cursor"]
+            if not cursor:
+                return
+
+    async def follow(
+        self, job_id: str, told: Callable[[Mapping[str, Any]], None] | None = None
+    ) -> dict[str, Any]:
+        """The job when it has ended; `told` hears of it now, and again whenever it changes.
+
+        A docmill that restarts meanwhile goes on with the job, and so do we.
+        """
+        etag, heard_at = '"none"', time.monotonic()
+        while True:
+            headers = {"prefer": f"wait={WAIT}", "if-none-match": etag}
+            try:
+                answer = await self._asked("GET", f"/api/jobs/{job_id}", headers=headers)
+            except Refused as exc:
+                if (exc.code and exc.wait is None) or time.monotonic() - heard_at > PATIENCE:
+                    raise
+                await asyncio.sleep(exc.wait or 1)
+                continue
+            heard_at = time.monotonic()
+            if answer.status_code == HTTPStatus.NOT_MODIFIED:
+                continue
+            etag, job = answer.headers.get("etag", ""), body(answer, self._words)
+            if told is not None:
+                told(job)
+            if Status(job["status"]) in ENDED:
+                return job
+
+    async def patiently(
+        self,
+        ask: Callable[[], Awaitable[Answer]],
+        waits: Callable[[Refused], None] | None = None,
+    ) -> Answer:
+        """Try again as often as docmill says when to; a broken connection after 1, 2 and 4 s."""
+        for turn in range(1, self._tries + 1):
+            try:
+                return await ask()
+            except Refused as exc:
+                pause = BROKEN.get(turn) if not exc.code else exc.wait
+                if turn == self._tries or pause is None:
+                    raise
+                if waits is not None:
+                    waits(exc)
+                await asyncio.sleep(pause)
+        raise AssertionError("unreachable")
+
+    @asynccontextmanager
+    async def downloading(
+        self, job_id: str, form: str | None = None
+    ) -> AsyncGenerator[AsyncIterator[bytes]]:
+        """As `download`, in pieces."""
+        path, params = f"/api/jobs/{job_id}/download", {"form": form} if form else {}
+        async with self.stream(path, params) as pieces:
+            yield pieces
+
+    @asynccontextmanager
+    async def stream(
+        self, path: str, params: Mapping[str, str] | None = None
+    ) -> AsyncGenerator[AsyncIterator[bytes]]:
+        """A file of any size, piece by piece."""
+        with told(self.base, self._words):
+            async with self._http.stream("GET", path, params=params) as answer:
+                if answer.is_error:
+                    await answer.aread()
+                yield checked(answer, self._words).aiter_bytes()
+
+
+def _opened(document: Document) -> AbstractContextManager[BinaryIO]:
+    """A file of the caller's stays open."""
+    if isinstance(document, str | Path):
+        return Path(document).open("rb")
+    return nullcontext(io.BytesIO(document) if isinstance(document, bytes) else document)
+
+
+def _name(document: Document) -> str:
+    if isinstance(document, str | Path):
+        return Path(document).name
+    named: Any = getattr(document, "name", "")
+    return Path(named).name if isinstance(named, str) and named else "document"
