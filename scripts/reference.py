@@ -242,7 +242,8 @@ def _shape(schema: Mapping[str, Any]) -> str:
     if choices := schema.get("anyOf"):
         return " or ".join(_shape(choice) for choice in choices)
     if schema.get("type") == "array":
-        return f"list of {_shape(schema['items'])}"
+        kinds = {_shape(each) for each in schema.get("prefixItems") or [schema["items"]]}
+        return f"list of {' or '.join(sorted(kinds))}"
     return schema.get("format") or schema.get("type", "any")
 
 
