@@ -7,6 +7,9 @@ from typing import Any
 
 from docmill.core.jobs import DocumentId
 from docmill.core.owners import OwnerKey
+from docmill.core.texts import clean_text, storable
+
+__all__ = ["Document", "NewDocument", "clean_text", "shown_filename", "storable"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,20 +40,6 @@ class Document:
     created_at: datetime
     expires_at: datetime | None
     expired_at: datetime | None
-
-
-def clean_text(text: str) -> str:
-    """Without what PostgreSQL or XML refuse: NUL, lone surrogates, control characters."""
-    return "".join(
-        char
-        for char in text
-        if char >= " " and not "\ud800" <= char <= "\udfff" and char not in "\x7f\ufffe\uffff"
-    )
-
-
-def storable(text: str) -> str:
-    """With its lines, without what PostgreSQL refuses in any text: NUL and lone surrogates."""
-    return text.replace("\0", "").encode("utf-8", "replace").decode()
 
 
 def shown_filename(given: str) -> str:

@@ -1,15 +1,11 @@
 """Text that XML takes: one line, without the characters it refuses or nobody can see."""
 
-import re
 import unicodedata
 from typing import Any, Final, TypeGuard
 
-# Directions, zero widths and marks of byte order; noncharacters are refused by strict parsers.
-_UNSEEN: Final = "\xad\u061c\u200b\u200e\u200f\u2060-\u206f\u202a-\u202e\ufeff\ufff9-\ufffb"
-_NONCHARACTERS: Final = "\ufdd0-\ufdef" + "".join(
-    chr(plane + low) for plane in range(0, 0x110000, 0x10000) for low in (0xFFFE, 0xFFFF)
-)
-_GONE: Final = re.compile(f"[{_UNSEEN}{_NONCHARACTERS}\ud800-\udfff]")
+from docmill.core.texts import UNSEEN
+
+_GONE: Final = dict.fromkeys(UNSEEN)
 
 
 def clean(value: object) -> str:
@@ -19,8 +15,8 @@ def clean(value: object) -> str:
     text = str(value)
     if text.isascii() and text.isprintable():
         return " ".join(text.split())
-    spaced = " ".join(_GONE.sub("", text).split())
-    shown = "".join(char for char in spaced if unicodedata.category(char) != "Cc")
+    words = " ".join(text.translate(_GONE).split())
+    shown = "".join(char for char in words if unicodedata.category(char) != "Cc")
     return " ".join(shown.split())
 
 

@@ -3,6 +3,8 @@
 import unicodedata
 from typing import Final
 
+from docmill.core.texts import UNSEEN
+
 HYPHENS: Final = "\u0002\ufffe"  # what PDFium puts for a hyphen at the end of a line
 SPACES: Final = "\t\n\v\f\r\x1c\x1d\x1e\x1f\x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(
     map(chr, range(0x2000, 0x200B))
@@ -17,19 +19,13 @@ _LIGATURES: Final = {
     "ﬆ": "st",
     "\uf0b7": "•",
 }
-_INVISIBLE: Final = (0xAD, 0x61C, 0x200B, 0x200E, 0x200F, 0xFEFF, *range(0xFFF9, 0xFFFC))
 
 
 def _table() -> dict[int, str | None]:
     gone = [
         *range(0x20),
         *range(0x7F, 0xA0),
-        *range(0x202A, 0x202F),  # they turn the direction of text around: a way to mislead readers
-        *range(0x2060, 0x2070),
-        *range(0xD800, 0xE000),
-        *range(0xFDD0, 0xFDF0),
-        *(plane + low for plane in range(0, 0x110000, 0x10000) for low in (0xFFFE, 0xFFFF)),
-        *_INVISIBLE,
+        *UNSEEN,
     ]
     table: dict[int, str | None] = dict.fromkeys(gone)
     table |= {ord(mark): "-" for mark in HYPHENS}

@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Sequence
-from contextlib import suppress
 from typing import Final
 
 from docmill.db import breakers
@@ -19,8 +18,15 @@ async def watch(pool: Pool, worker: str, guards: Sequence[Guard], every: float =
     while guards:
         now = [Breaker(guard.name, guard.state, guard.failing) for guard in guards]
         states = [str(one.state) for one in now]
-        if states != told:
-            with suppress(*OUTAGES):
-                async with pool.connection() as conn:
-                    told = states if await breakers.note(conn, worker, now) else told
+        if states != told and await _noted(pool, worker, now):
+            told = states
         await asyncio.sleep(every)
+
+
+async def _noted(pool: Pool, worker: str, now: Sequence[Breaker]) -> bool:
+    """False when the database is away, or does not know the worker yet: then once more."""
+    try:
+        async with pool.connection() as conn:
+            return await breakers.note(conn, worker, now)
+    except OUTAGES:
+        return False
