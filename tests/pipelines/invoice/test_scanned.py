@@ -9,7 +9,9 @@ WORDS = (Word("1,234.00", HERE, confidence=0.61), Word("99.00", THERE, confidenc
 
 
 def invoice_on(*, scanned: bool) -> Invoice:
-    page = Page(1, 595, 842, tuple(Line((word,)) for word in WORDS), scanned=scanned)
+    page = Page(
+        1, 595, 842, tuple(Line((word,), word.box, word.text) for word in WORDS), scanned=scanned
+    )
     totals = Totals(net=Value("1234.00", 0.98, 1, HERE), tax=Value("99.00", 0.9, 1, THERE))
     return capped(Invoice(totals=totals), [page])
 
