@@ -174,8 +174,8 @@ async def test_the_second_of_two_editors_gets_a_conflict_that_says_what_changed(
     assert change["path"] == "invoice_number"
     kept = (await review(client, job_id))["data"]["invoice_number"]
     assert change["after"] == kept
-    again = await edit(client, job_id, problem["revision"], ("invoice_number", "B-2"))
-    assert again.json()["data"]["invoice_number"] == "B-2"
+    again = await edit(client, job_id, problem["revision"], ("invoice_number", "C-3"))
+    assert again.json()["data"]["invoice_number"] == "C-3"
     stale = await send(client, job_id, "approve", revision=1)
     assert stale.status_code == 409
 

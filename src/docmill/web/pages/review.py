@@ -88,7 +88,7 @@ async def _context(here: Site, owner: Owner, review: Opened) -> dict[str, Any]:
     return {
         "job": review.job,
         "head": review.head,
-        "status": STATUSES[review.head.status],
+        "standing": STATUSES[review.head.status],
         "doubtful": [fields[path] for path in found.review if path in fields and "[" not in path],
         "groups": _groups(fields, found),
         "lines": _lines(review, fields),
