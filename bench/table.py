@@ -18,7 +18,17 @@ from typing import Any, Final
 from rich.console import Console
 from rich.table import Table
 
-from bench import child_overhead, claims, end_to_end, finding, memory, queues, statuses, uploads
+from bench import (
+    child_overhead,
+    claims,
+    end_to_end,
+    finding,
+    memory,
+    queues,
+    reading,
+    statuses,
+    uploads,
+)
 from bench.ground import ROOT, Ground, prepared
 from bench.rows import Row
 from docmill import __version__
@@ -35,6 +45,7 @@ PARTS: Final[dict[str, Callable[[Ground], Iterator[Row]]]] = {
     "child": child_overhead.measure,
     "end_to_end": end_to_end.measure,
     "search": finding.measure,
+    "reading": reading.measure,
 }
 
 
