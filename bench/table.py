@@ -27,6 +27,7 @@ from bench import (
     pages,
     queues,
     readers,
+    reading,
     statuses,
     uploads,
 )
@@ -48,6 +49,7 @@ PARTS: Final[dict[str, Callable[[Ground], Iterator[Row]]]] = {
     "end_to_end": end_to_end.measure,
     "readers": readers.measure,
     "search": finding.measure,
+    "reading": reading.measure,
 }
 
 

@@ -1,5 +1,7 @@
 """Search in the browser: ask, open a passage, see it marked on its page."""
 
+from typing import Any
+
 import pytest
 from playwright.sync_api import Page, expect
 
@@ -14,8 +16,9 @@ PAPER = make_pdf([[(72, 100, "The agreement ends on 31 December 2027 unless rene
 def read(page: Page) -> None:
     """A contract that extract has read, of this browser."""
     page.goto("/search")
-    file = {"name": "contract.pdf", "mimeType": "application/pdf", "buffer": PAPER}
-    answer = page.request.post("/api/upload", multipart={"pipeline": "extract", "file": file})
+    file: Any = {"name": "contract.pdf", "mimeType": "application/pdf", "buffer": PAPER}
+    form: Any = {"pipeline": "extract", "file": file}
+    answer = page.request.post("/api/upload", multipart=form)
     job = answer.json()["jobId"]
     wait_for(lambda: page.request.get(f"/api/jobs/{job}").json()["status"] == "complete")
 

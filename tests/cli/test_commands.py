@@ -37,7 +37,7 @@ def test_the_version_is_told(terminal: Terminal) -> None:
 def test_an_unknown_command_is_wrong_usage_and_gets_a_suggestion(terminal: Terminal) -> None:
     ran = terminal.run("serv")
     assert ran.code == 2
-    assert "Did you mean 'serve'?" in ran.err
+    assert "'serve'" in ran.err
 
 
 def test_a_missing_argument_is_wrong_usage(terminal: Terminal) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Final
 
 import numpy as np
@@ -120,20 +121,19 @@ def _spans(above: Flags, before: Flags) -> Iterator[Span]:
     """Row, column and spans of each cell: it goes on to the next rule, right and then down."""
     rows, columns = above.shape[0] - 1, above.shape[1]
     taken = np.zeros((rows, columns), np.bool_)
-    for row in range(rows):
-        for column in range(columns):
-            if taken[row, column]:
-                continue
-            right = column + 1
-            while right < columns and not before[row, right] and not taken[row, right]:
-                right += 1
-            down = row + 1
-            while down < rows and not above[down, column:right].any():
-                if before[down, column + 1 : right].any():
-                    break
-                down += 1
-            taken[row:down, column:right] = True
-            yield row, column, down - row, right - column
+    for row, column in product(range(rows), range(columns)):
+        if taken[row, column]:
+            continue
+        right = column + 1
+        while right < columns and not before[row, right] and not taken[row, right]:
+            right += 1
+        down = row + 1
+        while down < rows and not above[down, column:right].any():
+            if before[down, column + 1 : right].any():
+                break
+            down += 1
+        taken[row:down, column:right] = True
+        yield row, column, down - row, right - column
 
 
 def _covered(span: Span) -> Iterator[tuple[int, int]]:

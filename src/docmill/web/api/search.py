@@ -30,9 +30,7 @@ class HitShape(BaseModel):
     text: str
     score: float = Field(description="1 where both ways of looking put it first")
     heading: str = Field(description="The headings above it, outermost first")
-    highlights: list[tuple[int, int]] = Field(
-        description="Where in the text the words asked for are"
-    )
+    highlights: list[list[int]] = Field(description="Where in the text the words asked for are")
 
 
 class SearchAnswer(BaseModel):
@@ -86,7 +84,7 @@ def _shape(one: Scored) -> HitShape:
         text=hit.text,
         score=one.score,
         heading=hit.heading,
-        highlights=spans(hit.marked),
+        highlights=[[*span] for span in spans(hit.marked)],
     )
 
 
