@@ -242,7 +242,7 @@ def _shape(schema: Mapping[str, Any]) -> str:
     if choices := schema.get("anyOf"):
         return " or ".join(_shape(choice) for choice in choices)
     if schema.get("type") == "array":
-        return f"list of {_shape(schema['items'])}"
+        return f"list of {_shape(schema.get('items') or schema['prefixItems'][0])}"
     return schema.get("format") or schema.get("type", "any")
 
 

@@ -31,7 +31,7 @@ from docmill.web.finding import Embed, embed_here
 from docmill.web.live import Live
 from docmill.web.metrics import Meters
 from docmill.web.paces import Paces
-from docmill.web.pages import docs, queue, render
+from docmill.web.pages import docs, queue, render, study
 from docmill.web.readiness import Readiness
 from docmill.web.rules import Rules
 from docmill.wiring import Services
@@ -78,6 +78,7 @@ def create(services: Services, rules: Rules, *, embed: Embed = embed_here) -> Fa
         health,
         queue,
         docs,
+        study,
     ):
         app.include_router(part.router)
     if rules.docling:
