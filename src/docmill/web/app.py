@@ -41,7 +41,7 @@ from docmill.web.links import Links
 from docmill.web.live import Live
 from docmill.web.metrics import Meters
 from docmill.web.paces import Paces
-from docmill.web.pages import docs, job, mistakes, queue, render
+from docmill.web.pages import docs, job, mistakes, queue, render, study
 from docmill.web.pages import review as review_page
 from docmill.web.pages import search as search_page
 from docmill.web.pages import trades as trades_page
@@ -54,7 +54,7 @@ __all__ = ["Rules", "create"]
 PARTS: Final = (
     upload, jobs, results, originals, files, buckets, exports, reviews, lessons, pages, trades,
     documents, search, events, catalog, profile, health, queue, job, review_page, trades_page,
-    search_page, docs,
+    search_page, study, docs,
 )  # fmt: skip
 
 
