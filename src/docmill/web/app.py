@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, suppress
+from typing import Final
 
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
@@ -38,6 +39,21 @@ from docmill.wiring import Services
 
 __all__ = ["Rules", "create"]
 
+PARTS: Final = (
+    upload,
+    jobs,
+    results,
+    exports,
+    events,
+    catalog,
+    profile,
+    search,
+    health,
+    queue,
+    docs,
+    study,
+)
+
 
 def create(services: Services, rules: Rules, *, embed: Embed = embed_here) -> FastAPI:
     """`embed` makes the vectors of what people search for."""
@@ -66,20 +82,7 @@ def create(services: Services, rules: Rules, *, embed: Embed = embed_here) -> Fa
     app.add_exception_handler(RequestValidationError, problems.invalid)
     app.add_exception_handler(HTTPException, problems.refused)
     app.add_middleware(Edge, meters=site.meters, under_way=site.under_way)
-    for part in (
-        upload,
-        jobs,
-        results,
-        exports,
-        events,
-        catalog,
-        profile,
-        search,
-        health,
-        queue,
-        docs,
-        study,
-    ):
+    for part in PARTS:
         app.include_router(part.router)
     if rules.docling:
         app.include_router(docling.router)
