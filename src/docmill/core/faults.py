@@ -250,13 +250,6 @@ TABLE: Final[tuple[Fault, ...]] = (
         retried=True,
     ),
     Fault(
-        "KEYS_UNREACHABLE",
-        503,
-        "Tokens can't be checked right now",
-        "Try again in a few seconds; operators: look at DOCMILL_JWT_JWKS_URL.",
-        retried=True,
-    ),
-    Fault(
         "DISK_FULL",
         503,
         "Uploads are paused: the disk is almost full",

@@ -6,6 +6,13 @@ from docmill.core.fault import Fault
 
 TABLE: Final[tuple[Fault, ...]] = (
     Fault(
+        "KEYS_UNREACHABLE",
+        503,
+        "Tokens can't be checked right now",
+        "Try again in a few seconds; operators: look at DOCMILL_JWT_JWKS_URL.",
+        retried=True,
+    ),
+    Fault(
         "SERVICE_UNSET",
         501,
         "This needs a service that isn't set up here",

@@ -57,6 +57,12 @@ PARTS: Final = (
     search_page, study, docs,
 )  # fmt: skip
 
+MISTAKES: Final = {
+    Faulted: mistakes.faulted,
+    RequestValidationError: mistakes.invalid,
+    HTTPException: mistakes.refused,
+}
+
 
 def create(
     services: Services,
@@ -90,14 +96,11 @@ def create(
     )
     app.state.site = site
     app.openapi = openapi_of(app)
-    app.add_exception_handler(Faulted, mistakes.faulted)
-    app.add_exception_handler(RequestValidationError, mistakes.invalid)
-    app.add_exception_handler(HTTPException, mistakes.refused)
+    for kind, tell in MISTAKES.items():
+        app.add_exception_handler(kind, tell)
     app.add_middleware(Edge, meters=site.meters, under_way=site.under_way)
-    for part in PARTS:
+    for part in (*PARTS, docling) if rules.docling else PARTS:
         app.include_router(part.router)
-    if rules.docling:
-        app.include_router(docling.router)
     app.mount("/static", render.Files(directory=render.STATIC), name="static")
     return app
 

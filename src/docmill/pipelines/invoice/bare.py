@@ -1,7 +1,7 @@
 """Lines without a heading that helps: rows in which quantity x price is the last number."""
 
 from collections.abc import Iterator, Sequence
-from itertools import combinations
+from itertools import combinations, product
 from statistics import median
 from typing import Final
 
@@ -43,13 +43,12 @@ def _line(sheet: Sheet, row: Row) -> Raw | None:
 
 
 def _proven(row: Row, found: list[Figure], shares: list[Figure]) -> Iterator[Raw]:
-    for one, other in combinations(found[:-1], 2):
-        for quantity, price in ((one, other), (other, one)):
-            known = {"quantity": quantity, "unit_price": price, "amount": found[-1]}
-            for share in (None, *shares):
-                tried = {**known, "discount": share} if share else known
-                if any(amount for *_, amount in fits(tried)):
-                    yield Raw(_header(row, tried), row, tried, tuple(tried.values()))
+    pairs = [both for one in combinations(found[:-1], 2) for both in (one, one[::-1])]
+    for (quantity, price), share in product(pairs, (None, *shares)):
+        tried = {"quantity": quantity, "unit_price": price, "amount": found[-1]}
+        tried |= {"discount": share} if share else {}
+        if any(amount for *_, amount in fits(tried)):
+            yield Raw(_header(row, tried), row, tried, tuple(tried.values()))
 
 
 def _header(row: Row, known: dict[str, Figure]) -> Header:

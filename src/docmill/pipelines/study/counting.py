@@ -51,11 +51,15 @@ def forms(sentences: Sequence[Sentence], *, capitals: bool = False) -> Mapping[s
             word = found.group()
             if word.islower() or (capitals and at and not word.isupper()):
                 plain[word] += 1
-                if len(places[word]) < PLACES and number not in places[word][-1:]:
-                    places[word].append(number)
+                _remember(places[word], number)
             elif at:
                 named[word.lower()] += 1
     return {form: Count(form, plain[form], named[form], tuple(places[form])) for form in plain}
+
+
+def _remember(places: list[int], number: int) -> None:
+    if len(places) < PLACES and number not in places[-1:]:
+        places.append(number)
 
 
 def _shouted(text: str) -> bool:
