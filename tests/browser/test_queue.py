@@ -92,7 +92,8 @@ def test_a_failing_file_says_why_in_one_sentence(page: Page, watch: Watch) -> No
     axe_everywhere(page)
     refused.get_by_role("button", name="Dismiss").click()
     expect(refused).to_have_count(0)
-    row(page, "locked.pdf").get_by_role("button", name="Retry").click()
+    with page.expect_response("**/retry"):
+        row(page, "locked.pdf").get_by_role("button", name="Retry").click()
     expect_badge(page, "locked.pdf", "Failed")
     people.open_job(page, "locked.pdf")
     expect(page.locator(".line")).to_contain_text("Will be tried again")
