@@ -119,9 +119,10 @@ def _fields(text: str) -> Iterator[Asked]:
     if text.startswith(("{", "[")):
         yield from _of_schema(_parsed(text))
         return
-    for item in text.split(","):
+    for item in text.split(",") if text else ():
         name, _, kind = (part.strip() for part in item.partition(":"))
-        yield Asked(name, _kind(kind, name) if kind else Kind.TEXT)
+        at = f"{OPTION}.{name[:LONGEST_NAME]}"
+        yield Asked(name, _kind(kind, at) if kind else Kind.TEXT)
 
 
 def _parsed(text: str) -> Mapping[str, Any]:

@@ -117,7 +117,8 @@ def meanings(text: str) -> tuple[str, ...]:
 
 
 def _meaning(word: str) -> str:
-    return _MEANS.get(word) or _MEANS.get(word.removesuffix("s")) or word
+    one = word.removesuffix("ies") + "y" if word.endswith("ies") else word.removesuffix("s")
+    return _MEANS.get(word) or _MEANS.get(one) or word
 
 
 def _likeness(asked: Sequence[str], label: Sequence[str], implied: frozenset[str]) -> float:
