@@ -110,7 +110,13 @@ async def test_a_failed_job_files_its_object_with_the_reason_and_a_retry_brings_
     assert objects(tmp_path) == [key]
     await settle_all(pool)
     await poll(bucket)
-    assert [one.partition("/")[0] for one in objects(tmp_path)] == ["archive"]
+    (archived,) = objects(tmp_path)
+    assert archived.startswith("archive/")
+    cleared = await bucket.store.head(archived)
+    assert cleared is not None
+    assert not {"error_code", "error_message"} & (cleared.metadata or {}).keys()
+    assert (cleared.metadata or {})["sender_email"] == "broker@example.com"
+    assert (await counted(bucket))["archive"] == (1, 1, 0, 0, 0, 0)
 
 
 @pytest.mark.parametrize(
