@@ -106,8 +106,8 @@ class MiniLM:
         """
         ends = np.cumsum([len(ids) for ids in texts]).tolist()
         spans = [*zip([0, *ends], ends, strict=False)]
-        places = np.concatenate([np.arange(end - start) for start, end in spans])
-        ids = np.concatenate([np.asarray(ids, np.int64) for ids in texts])
+        places = [place for start, end in spans for place in range(end - start)]
+        ids = [piece for text in texts for piece in text]
         x = self.norm(self.words[ids] + self.places[places] + self.kind)
         for layer in self.layers:
             x = layer(x, spans)
