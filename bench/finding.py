@@ -25,7 +25,7 @@ from docmill.core.documents import NewDocument
 from docmill.core.jobs import DocumentId, JobId
 from docmill.core.owners import OwnerKey
 from docmill.core.pipeline import TEXT, Source, Tools
-from docmill.core.ranking import fused
+from docmill.core.ranking import both
 from docmill.db import chunks, documents, jobs, owners, queue, search
 from docmill.db.pool import Connection, open_pool
 from docmill.db.search import Asked, Only
@@ -59,11 +59,11 @@ def _quality(url: str, quiz: Quiz) -> Row:
     if not quiz.texts:
         return Row(what, "not measured: this machine does not have the texts")
     rates = asyncio.run(_rates(url, quiz))
-    both, words, meaning = rates["both"], rates["words"], rates["meaning"]
+    found, words, meaning = rates["both"], rates["words"], rates["meaning"]
     return Row(
-        what, f"{both:.2f}", f"words alone {words:.2f}, meaning alone {meaning:.2f}",
-        both / words if words else None, f">= {FLOOR}, better than words",
-        both >= FLOOR and both > words, rates,
+        what, f"{found:.2f}", f"words alone {words:.2f}, meaning alone {meaning:.2f}",
+        found / words if words else None, f">= {FLOOR}, better than words",
+        found >= FLOOR and found > words, rates,
     )  # fmt: skip
 
 
@@ -111,8 +111,11 @@ async def _ways(conn: Connection, asked: Asked) -> dict[str, Sequence[int]]:
     model, vector = await finding.embed_here(asked.words) or ("", [])
     asked = replace(asked, model=model, vector=str(vector))
     words, meaning = await search.best(conn, asked), await search.nearest(conn, asked)
-    both = [number for _, number in fused(words, meaning)]
-    return {"both": both, "words": words, "meaning": meaning}
+    return {
+        "both": [number for _, number in both(words, meaning)],
+        "words": words,
+        "meaning": meaning,
+    }
 
 
 def _plain(text: str) -> str:

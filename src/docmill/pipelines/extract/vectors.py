@@ -55,7 +55,7 @@ def _warnings(done: int, parts: int) -> list[str]:
 def _texts(chunk: Chunk) -> Sequence[str]:
     """The parts, each under the nearest heading, which often names what they speak of."""
     heading = chunk.heading.rpartition(PATH)[2]
-    return [part if part.startswith(heading) else f"{heading}\n{part}" for part in chunk.parts]
+    return [part if heading in part else f"{heading}\n{part}" for part in chunk.parts]
 
 
 def _embedded(texts: Sequence[str], tools: Tools) -> Iterator[tuple[str, Vectors]]:
