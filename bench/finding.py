@@ -165,7 +165,7 @@ async def _took(url: str, owner: OwnerKey, questions: Sequence[str]) -> Spread:
     """Whole searches, with the question's vector and the texts of the hits."""
     took: list[float] = []
     async with open_pool(url) as pool:
-        for words in questions[:1] + questions:
+        for words in (questions[0], *questions):
             began = time.perf_counter()
             asked = Question(owner, words, Only())
             assert (await finding.find(pool, finding.embed_here, asked)).hits
