@@ -1,5 +1,5 @@
-"""How well search finds 50 passages of public licences by questions in other words, and how fast
-it is among 100,000 passages. `python -m bench.table --only search`.
+"""How well search finds passages of public texts by questions in other words, and how fast it is
+among 100,000 passages. `python -m bench.table --only search`.
 """
 
 import asyncio
@@ -9,84 +9,82 @@ import json
 import re
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, replace
 from datetime import timedelta
-from pathlib import Path
 from typing import Any, Final
 from uuid import uuid4
 
 import psycopg
 
 from bench import filling
-from bench.ground import ROOT, Ground
+from bench.ground import Ground
+from bench.questions import Quiz, quizzes
 from bench.rows import Row, Spread, spread
 from docmill.core import pipeline
 from docmill.core.documents import NewDocument
 from docmill.core.jobs import DocumentId, JobId
 from docmill.core.owners import OwnerKey
 from docmill.core.pipeline import TEXT, Source, Tools
-from docmill.core.ranking import fused
+from docmill.core.ranking import both
 from docmill.db import chunks, documents, jobs, owners, queue, search
 from docmill.db.pool import Connection, open_pool
 from docmill.db.search import Asked, Only
 from docmill.web import finding
 from docmill.web.finding import Question
 
-DATA: Final = ROOT / "bench" / "data" / "questions.json"
-READER: Final = OwnerKey("session:reader")
 CROWD_OWNER: Final = OwnerKey("session:crowd")
 TOP: Final = 3
 FLOOR: Final = 0.85
 FAST_MS: Final = 300.0
 
 
-@dataclass(frozen=True, slots=True)
-class Pair:
-    question: str
-    passage: str
-
-
 def measure(ground: Ground) -> Iterator[Row]:
-    given: dict[str, Any] = json.loads(DATA.read_text("utf-8"))
-    pairs = [Pair(*pair) for pair in given["pairs"]]
     url = ground.migrated("search")
-    folder = Path(given["folder"])
-    if not folder.is_dir():
-        yield Row("search: questions and passages", f"not measured: there is no {folder}")
-        return
-    rates = asyncio.run(_rates(url, [folder / name for name in given["texts"]], pairs))
-    both, words, meaning = rates["both"], rates["words"], rates["meaning"]
-    yield Row(
-        f"search: passage among the first {TOP} of {len(pairs)} questions", f"{both:.2f}",
-        f"words alone {words:.2f}, meaning alone {meaning:.2f}", both / words if words else None,
-        f">= {FLOOR}, better than words", both >= FLOOR and both > words, rates,
-    )  # fmt: skip
+    known = [*quizzes()]
+    for quiz in known:
+        yield _quality(url, quiz)
+    (quiz, *_) = (quiz for quiz in known if quiz.texts)
     count = ground.count(100_000, 12_000)
     _crowded(url, count)
-    for owner, whose in ((CROWD_OWNER, "an owner of all"), (READER, "an owner of few")):
-        took = asyncio.run(_took(url, owner, [pair.question for pair in pairs]))
+    for owner, whose in ((CROWD_OWNER, "an owner of all"), (quiz.owner, "an owner of few")):
+        took = asyncio.run(_took(url, owner, [pair.question for pair in quiz.pairs]))
         yield Row(
             f"search among {count:,} passages, {whose}", str(took), floor=f"p95 < {FAST_MS:.0f} ms",
             kept=took.p95 < FAST_MS, figures=asdict(took),
         )  # fmt: skip
 
 
-def _chunks(path: Path) -> Sequence[dict[str, Any]]:
+def _quality(url: str, quiz: Quiz) -> Row:
+    what = f"search: passage among the first {TOP} of {len(quiz.pairs)} {quiz.about} questions"
+    if not quiz.texts:
+        return Row(what, "not measured: this machine does not have the texts")
+    rates = asyncio.run(_rates(url, quiz))
+    found, words, meaning = rates["both"], rates["words"], rates["meaning"]
+    return Row(
+        what, f"{found:.2f}", f"words alone {words:.2f}, meaning alone {meaning:.2f}",
+        found / words if words else None, f">= {FLOOR}, better than words",
+        found >= FLOOR and found > words, rates,
+    )  # fmt: skip
+
+
+def _chunks(name: str, text: bytes) -> Sequence[dict[str, Any]]:
     """What extract makes of the text, with vectors, as a worker would write it."""
-    source = Source(io.BytesIO(path.read_bytes()), path.name, TEXT)
     tools = Tools(progress=lambda percent, stage: None, rows=True)
-    return [dict(row) for row in pipeline.load("extract").run(source, tools).rows["chunks"]]
+    output = pipeline.load("extract").run(Source(io.BytesIO(text), name, TEXT), tools)
+    return [dict(row) for row in output.rows["chunks"]]
 
 
-async def _write(conn: Connection, name: str, rows: Sequence[dict[str, Any]]) -> None:
+async def _write(
+    conn: Connection, owner: OwnerKey, name: str, rows: Sequence[dict[str, Any]]
+) -> None:
     """A document, its job and its passages, by the road's own steps."""
     document = NewDocument(
         DocumentId(uuid4()), hashlib.sha256(name.encode()).hexdigest(), 1, TEXT, name, "manual",
         f"uploads/{name}", {},
     )  # fmt: skip
-    job = jobs.NewJob(JobId(uuid4()), document.id, READER, "extract", None, {}, 0, None)
-    await owners.introduce(conn, READER)
-    await documents.add(conn, READER, document, keep=None)
+    job = jobs.NewJob(JobId(uuid4()), document.id, owner, "extract", None, {}, 0, None)
+    await owners.introduce(conn, owner)
+    await documents.add(conn, owner, document, keep=None)
     await jobs.add(conn, job)
     await jobs.enqueue(conn, job)
     lease = timedelta(minutes=5)
@@ -94,26 +92,30 @@ async def _write(conn: Connection, name: str, rows: Sequence[dict[str, Any]]) ->
     await chunks.write(conn, claimed, json.dumps(rows))
 
 
-async def _rates(url: str, paths: Sequence[Path], pairs: Sequence[Pair]) -> dict[str, float]:
+async def _rates(url: str, quiz: Quiz) -> dict[str, float]:
     """Of all questions, for how many the passage is among the first, by each way of looking."""
-    read = {path.name: _chunks(path) for path in paths}
+    read = {name: _chunks(name, text) for name, text in quiz.texts.items()}
     async with open_pool(url) as pool, pool.connection() as conn:
         for name, rows in read.items():
-            await _write(conn, name, rows)
+            await _write(conn, quiz.owner, name, rows)
         found: dict[str, int] = dict.fromkeys(("both", "words", "meaning"), 0)
-        for pair in pairs:
-            for way, ids in (await _ways(conn, pair)).items():
-                hits = await search.hits(conn, Asked(READER, pair.question), ids[:TOP])
+        for pair in quiz.pairs:
+            asked = Asked(quiz.owner, pair.question)
+            for way, ids in (await _ways(conn, asked)).items():
+                hits = await search.hits(conn, asked, ids[:TOP])
                 found[way] += any(_plain(pair.passage) in _plain(hit.text) for hit in hits.values())
-    return {way: count / len(pairs) for way, count in found.items()}
+    return {way: count / len(quiz.pairs) for way, count in found.items()}
 
 
-async def _ways(conn: Connection, pair: Pair) -> dict[str, Sequence[int]]:
-    model, vector = await finding.embed_here(pair.question) or ("", [])
-    asked = Asked(READER, pair.question, model, str(vector))
+async def _ways(conn: Connection, asked: Asked) -> dict[str, Sequence[int]]:
+    model, vector = await finding.embed_here(asked.words) or ("", [])
+    asked = replace(asked, model=model, vector=str(vector))
     words, meaning = await search.best(conn, asked), await search.nearest(conn, asked)
-    both = [number for _, number in fused(words, meaning)]
-    return {"both": both, "words": words, "meaning": meaning}
+    return {
+        "both": [number for _, number in both(words, meaning)],
+        "words": words,
+        "meaning": meaning,
+    }
 
 
 def _plain(text: str) -> str:
@@ -163,7 +165,7 @@ async def _took(url: str, owner: OwnerKey, questions: Sequence[str]) -> Spread:
     """Whole searches, with the question's vector and the texts of the hits."""
     took: list[float] = []
     async with open_pool(url) as pool:
-        for words in questions[:1] + questions:
+        for words in (questions[0], *questions):
             began = time.perf_counter()
             asked = Question(owner, words, Only())
             assert (await finding.find(pool, finding.embed_here, asked)).hits

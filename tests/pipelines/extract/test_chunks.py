@@ -88,3 +88,22 @@ def test_values_are_made_plain_by_the_customs_of_their_document() -> None:
     assert normal("DE 12 34", ID, german) == {"text": "DE1234"}
     assert normal("Ann@Example.COM", EMAIL, german) == {"text": "ann@example.com"}
     assert normal("whatever", TEXT, german) == {}
+
+
+def test_a_heading_with_nothing_under_it_goes_with_the_next() -> None:
+    found = [
+        *chunks_of(
+            [
+                leaf(
+                    1,
+                    block("Terms", Kind.HEADING, level=1),
+                    block("Delivery", Kind.HEADING, level=2),
+                    block("Within ten days."),
+                )
+            ]
+        )
+    ]
+
+    assert [(chunk.heading, chunk.text) for chunk in found] == [
+        ("Terms › Delivery", "Terms\nDelivery\nWithin ten days.")
+    ]

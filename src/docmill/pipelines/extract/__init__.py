@@ -115,11 +115,12 @@ def _asked(read: Read, tools: Tools) -> dict[str, Any]:
 
 def _rows(data: dict[str, Any], chunks: list[Chunk], tools: Tools) -> dict[str, Any]:
     """What goes into the tables."""
-    model, vectors = vectors_of(chunks, tools)
+    known = vectors_of(chunks, tools)
+    data["warnings"].extend(known.warnings)
     sizes = {page["number"]: [page["width"], page["height"]] for page in data["pages"]}
     passages = [
-        {**chunk, "page_size": sizes[chunk["page"]], "embeddings": parts, "model": model}
-        for chunk, parts in zip(data["chunks"], vectors, strict=True)
+        {**chunk, "page_size": sizes[chunk["page"]], "embeddings": parts, "model": known.model}
+        for chunk, parts in zip(data["chunks"], known.vectors, strict=True)
     ]
     return {"fields": data["fields"], "chunks": passages}
 

@@ -45,14 +45,19 @@ def chunks_of(leaves: Sequence[Leaf]) -> Iterator[Chunk]:
     path: list[Block] = []
     for leaf in leaves:
         waiting: list[Piece] = []
+        bare = False
         for block in leaf.blocks:
             if block.kind in {Kind.HEADER, Kind.FOOTER}:
                 continue
             if block.kind is not Kind.HEADING:
                 waiting += _pieces(block)
+                bare = False
                 continue
-            yield from _packed(leaf.number, _way(path), waiting)
-            waiting = [Piece(block.text, block.box)]
+            if not bare:  # a heading alone answers nothing; it goes with what comes under it
+                yield from _packed(leaf.number, _way(path), waiting)
+                waiting = []
+            waiting.append(Piece(block.text, block.box))
+            bare = True
             path = [*(above for above in path if above.level < block.level), block]
         yield from _packed(leaf.number, _way(path), waiting)
 

@@ -1,6 +1,8 @@
 """Vectors of passages: by the service for embeddings where one is set, else by the local model."""
 
-from collections.abc import Sequence
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 from docmill.core.faults import Faulted
@@ -10,43 +12,69 @@ from docmill.pipelines.extract.chunks import PATH, Chunk
 
 SERVICE: Final = "embed"
 MOST: Final = 10_000  # parts: what comes after them is found by its words alone
-AT_A_TIME: Final = 64
+SECONDS: Final = 600.0  # the same after so long, well before the run itself would be cut off
+AT_A_TIME: Final = 64  # in one question to a service
 BEGIN, END = 60, 99
 
+Vectors = Sequence[Sequence[float]]
 
-def vectors_of(chunks: Sequence[Chunk], tools: Tools) -> tuple[str, list[list[str]]]:
+
+@dataclass(frozen=True, slots=True)
+class Understood:
     """The model's name, and of each passage the vectors of its parts, as PostgreSQL reads them."""
-    parts = [(index, text) for index, chunk in enumerate(chunks) for text in _texts(chunk)][:MOST]
+
+    model: str
+    vectors: list[list[str]]
+    warnings: list[str]
+
+
+def vectors_of(chunks: Sequence[Chunk], tools: Tools) -> Understood:
+    """The first part of every passage comes first: where not all fit, each has one vector."""
+    texts = [_texts(chunk) for chunk in chunks]
+    parts = sorted((part, index) for index, own in enumerate(texts) for part in range(len(own)))
     found: list[list[str]] = [[] for _ in chunks]
-    model = ""
-    for start in range(0, len(parts), AT_A_TIME):
-        some = parts[start : start + AT_A_TIME]
-        model, vectors = _embedded([text for _, text in some], tools)
-        for (index, _), vector in zip(some, vectors, strict=False):
+    model, done, until = "", 0, time.monotonic() + SECONDS
+    for maker, vectors in _embedded([texts[index][part] for part, index in parts[:MOST]], tools):
+        model = maker
+        for (_, index), vector in zip(parts[done:], vectors, strict=False):
             found[index].append(_written(vector))
-        percent = BEGIN + (END - BEGIN) * (start + len(some)) // len(parts)
-        tools.progress(percent, f"{some[-1][0] + 1} of {len(chunks)} passages understood")
-    return model, found
+        done += len(vectors)
+        percent = BEGIN + (END - BEGIN) * done // len(parts)
+        tools.progress(percent, f"vector {done} of {len(parts)}")
+        if time.monotonic() > until:
+            break
+    return Understood(model, found, _warnings(done, len(parts)) if model else [])
+
+
+def _warnings(done: int, parts: int) -> list[str]:
+    if done == parts:
+        return []
+    return [f"meaning was made of {done} of {parts} parts of passages; words find the rest"]
 
 
 def _texts(chunk: Chunk) -> Sequence[str]:
     """The parts, each under the nearest heading, which often names what they speak of."""
     heading = chunk.heading.rpartition(PATH)[2]
-    return [part if part.startswith(heading) else f"{heading}\n{part}" for part in chunk.parts]
+    return [part if heading in part else f"{heading}\n{part}" for part in chunk.parts]
 
 
-def _embedded(texts: Sequence[str], tools: Tools) -> tuple[str, Sequence[Sequence[float]]]:
-    if SERVICE in tools.services:
-        return _asked(texts, tools)
+def _embedded(texts: Sequence[str], tools: Tools) -> Iterator[tuple[str, Vectors]]:
+    """A few at a time, so that there is always something to tell."""
     embedder = local.embedder()
-    return local.NAME, embedder.embed(texts).tolist() if embedder else []
+    if SERVICE in tools.services:
+        for start in range(0, len(texts), AT_A_TIME):
+            yield _asked(texts[start : start + AT_A_TIME], tools)
+    elif embedder:
+        for vectors in embedder.embed_each(texts):
+            yield local.NAME, vectors.tolist()
 
 
-def _asked(texts: Sequence[str], tools: Tools) -> tuple[str, Sequence[Sequence[float]]]:
+def _asked(texts: Sequence[str], tools: Tools) -> tuple[str, Vectors]:
     answer: Any = tools.ask(SERVICE, {"texts": list(texts), "dimensions": local.WIDTH})
     vectors: list[list[float]] = answer["vectors"]
-    if any(len(vector) != local.WIDTH for vector in vectors):
-        raise Faulted("SERVICE_REFUSED", f"embeddings must have {local.WIDTH} numbers")
+    if [len(vector) for vector in vectors] != [local.WIDTH] * len(texts):
+        detail = f"{len(texts)} embeddings must come, of {local.WIDTH} numbers each"
+        raise Faulted("SERVICE_REFUSED", detail)
     return answer["model"], vectors
 
 
