@@ -97,11 +97,10 @@ def create(
         docs_url=None,  # FastAPI's pages load their scripts from a CDN
         redoc_url=None,
         redirect_slashes=False,
+        exception_handlers=dict(MISTAKES),
     )
     app.state.site = site
     app.openapi = openapi_of(app)
-    for kind, tell in MISTAKES.items():
-        app.add_exception_handler(kind, tell)
     app.add_middleware(Edge, meters=site.meters, under_way=site.under_way)
     for part in (*PARTS, docling) if rules.docling else PARTS:
         app.include_router(part.router)

@@ -29,6 +29,7 @@ _COMPANY: Final = re.compile(
     r"|banca|banco|depot\w*|GmbH|AG|plc|Ltd|Limited|Inc|S\.?A\.?)\b",
     re.IGNORECASE,
 )
+_CHARGE: Final = re.compile(r"\b(?:charges?|fees?|gebühr(?:en)?|provision)\b", re.IGNORECASE)
 _NOISE: Final = re.compile(
     r"(?:\b(?:St(?:ü|ue|�)?ck|Stk|ST|Nominale?|WKN|ISIN|Valor|Kauf|Verkauf|Buy|Sell|Bought"
     r"|Sold|Koop|Acquisto)\b"
@@ -129,7 +130,7 @@ def name(rows: Sequence[Row], code: Value | None) -> Value | None:
     for row in rows:
         match = _NAMED.match(row.text)
         rest = row.text[match.end() :] if match else ""
-        if match and sum(char.isalpha() for char in rest) > 4 and not _heading(rest):
+        if match and sum(char.isalpha() for char in rest) > 4 and not _otherwise(rest):
             cut = _trimmed(rest, code.value if code else "")
             return read_from(row, match.end(), len(row.text), cut, 0.8) if cut else None
     if code is None:
@@ -148,6 +149,11 @@ def name(rows: Sequence[Row], code: Value | None) -> Value | None:
 
 def _heading(text: str) -> bool:
     return bool(re.search(r"\b(?:ISIN|WKN|Kurs|Price|Betrag|Preis|Quantity|Menge|CUSIP)\b", text))
+
+
+def _otherwise(rest: str) -> bool:
+    """Whether the label's word began something else: a row of headings, or a charge."""
+    return _heading(rest) or bool(_CHARGE.search(rest))
 
 
 def _trimmed(text: str, code: str) -> str:
@@ -179,7 +185,7 @@ def exchange(rows: Sequence[Row]) -> Value | None:
             shown = re.sub(r"\s*\(.*?\)|\s{2,}.*", "", " ".join(row.text.split()[skip:])).strip(
                 " :"
             )
-            if shown and not shown[0].isdigit():
+            if shown and not shown[0].isdigit() and not _heading(shown):
                 return read_from(row, 0, len(row.text), shown[:60], 0.75)
     for row in rows:
         match = _MIC.search(row.text)
