@@ -22,14 +22,14 @@ _NAMED: Final = re.compile(
     re.IGNORECASE,
 )
 _MIC: Final = re.compile(
-    r"\((X[A-Z]{3})\)|\b(XETRA|Xetra|Tradegate|Quotrix|gettex|NYSE|NASDAQ|LSE|Euronext \w+)\b"
+    r"\((X[A-Z]{3})\)|^(X(?!XXX)[A-Z]{3})\b"
+    r"|\b(XETRA|Xetra|Tradegate|Quotrix|gettex|NYSE|NASDAQ|LSE|Euronext \w+)\b"
 )
 _COMPANY: Final = re.compile(
     r"\b(?:bank\w*|broker\w*|securities|sparkasse|\w*kasse|capital|invest\w*|trading|banque"
     r"|banca|banco|depot\w*|GmbH|AG|plc|Ltd|Limited|Inc|S\.?A\.?)\b",
     re.IGNORECASE,
 )
-_CHARGE: Final = re.compile(r"\b(?:charges?|fees?|gebühr(?:en)?|provision)\b", re.IGNORECASE)
 _NOISE: Final = re.compile(
     r"(?:\b(?:St(?:ü|ue|�)?ck|Stk|ST|Nominale?|WKN|ISIN|Valor|Kauf|Verkauf|Buy|Sell|Bought"
     r"|Sold|Koop|Acquisto)\b"
@@ -46,14 +46,17 @@ ASSETS: Final = (
     (
         "bond",
         re.compile(
-            r"\b(?:anleihe\w*|obligation\w*|bonds?|schuldverschr\w*|notes?|pfandbrief\w*"
-            r"|inhaber schuldv\w*|treasury|nennwert)\b"
+            r"\b(?:anleihe\w*|obligation\w*|bonds?|schuldverschr\w*|(?<!contract )notes?"
+            r"|pfandbrief\w*|inhaber schuldv\w*|treasury|nennwert)\b"
         ),
     ),
     ("crypto", re.compile(r"\b(?:bitcoin|ethereum|krypto\w*|crypto\w*|btc|eth|xrp)\b")),
     (
         "fund",
-        re.compile(r"\b(?:fonds?\w*|fund|funds|sicav|opcvm|fcp|inhaber anteile|anteile|anteil)\b"),
+        re.compile(
+            r"\b(?:fonds?\w*|fund|funds|unit trust|sicav|opcvm|fcp|inhaber anteile"
+            r"|anteile|anteil)\b"
+        ),
     ),
     (
         "equity",
@@ -130,7 +133,7 @@ def name(rows: Sequence[Row], code: Value | None) -> Value | None:
     for row in rows:
         match = _NAMED.match(row.text)
         rest = row.text[match.end() :] if match else ""
-        if match and sum(char.isalpha() for char in rest) > 4 and not _otherwise(rest):
+        if match and sum(char.isalpha() for char in rest) > 4 and not _speaks_of_else(rest):
             cut = _trimmed(rest, code.value if code else "")
             return read_from(row, match.end(), len(row.text), cut, 0.8) if cut else None
     if code is None:
@@ -151,9 +154,11 @@ def _heading(text: str) -> bool:
     return bool(re.search(r"\b(?:ISIN|WKN|Kurs|Price|Betrag|Preis|Quantity|Menge|CUSIP)\b", text))
 
 
-def _otherwise(rest: str) -> bool:
-    """Whether the label's word began something else: a row of headings, or a charge."""
-    return _heading(rest) or bool(_CHARGE.search(rest))
+def _speaks_of_else(text: str) -> bool:
+    """Headings of columns, and what securities cost, are no names."""
+    return _heading(text) or bool(
+        re.search(r"\b(?:charges?|fees?|geb(?:ü|ue)hr\w*)\b", text, re.IGNORECASE)
+    )
 
 
 def _trimmed(text: str, code: str) -> str:
@@ -190,7 +195,7 @@ def exchange(rows: Sequence[Row]) -> Value | None:
     for row in rows:
         match = _MIC.search(row.text)
         if match:
-            found = match[1] or match[2]
+            found = match[match.lastindex or 0]
             return read_from(row, match.start(), match.end(), found, 0.7)
     return None
 
