@@ -1,12 +1,14 @@
 """create(): the web application from its services and rules."""
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable, Coroutine
 from contextlib import asynccontextmanager, suppress
-from typing import Final
+from typing import Any, Final
 
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
 
 from docmill import __version__
 from docmill.core import owners
@@ -59,7 +61,8 @@ PARTS: Final = (
     bucket, search_page, study, docs,
 )  # fmt: skip
 
-MISTAKES: Final = {
+Tell = Callable[[Request, Any], Coroutine[Any, Any, Response]]
+MISTAKES: Final[dict[int | type[Exception], Tell]] = {
     Faulted: mistakes.faulted,
     RequestValidationError: mistakes.invalid,
     HTTPException: mistakes.refused,
@@ -106,10 +109,9 @@ def _empty() -> FastAPI:
         docs_url=None,  # FastAPI's pages load their scripts from a CDN
         redoc_url=None,
         redirect_slashes=False,
+        exception_handlers=MISTAKES,
     )
     app.openapi = openapi_of(app)
-    for kind, tell in MISTAKES.items():
-        app.add_exception_handler(kind, tell)
     return app
 
 

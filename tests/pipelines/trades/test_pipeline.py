@@ -45,6 +45,24 @@ def test_an_english_note_is_read_whole() -> None:
     assert (trade["trade_date"], trade["settlement_date"]) == ("2024-03-12", "2024-03-14")
 
 
+def test_a_charge_is_no_security_and_a_row_of_headings_no_exchange() -> None:
+    trade = the_trade(
+        run(
+            "Harbour Securities Ltd",
+            "Contract note",
+            "Deal date: 12 March 2024",
+            "We have bought for you as agent",
+            "Venue  Quantity  Price  Consideration",
+            "XOFF  1,200  171.13  205,356.00 USD",
+            "Fund manager's initial charge 0.00%",
+        )
+    )
+    assert (trade["quantity"], trade["notional"]) == ("1200", "205356.00")
+    assert trade["name"] is None
+    assert trade["exchange"] != "Quantity Price Consideration"
+    assert trade["confidence_score"] < 0.8  # nobody knows yet what was bought
+
+
 def test_every_value_tells_where_it_stands() -> None:
     data = run(*GERMAN).data
     place = data["evidence"]["trades[0].notional"]
