@@ -87,7 +87,10 @@ def label_of(row: Row, figure: Figure) -> str:
         if _LETTERS.search(_without_money(left[index].text)):
             return _joined(left, index) + " " + own
     behind = figure.cell.text[figure.number.end :]
-    return behind if _LETTERS.search(behind) and len(behind) < 30 else ""
+    if _LETTERS.search(behind) and len(behind) < 30:
+        return behind
+    right = next((cell.text for cell in row.cells if cell.box.x0 >= figure.cell.box.x1), "")
+    return right if len(right) < 30 and not left and role(right)[0] else ""
 
 
 def _joined(left: list[Cell], index: int) -> str:

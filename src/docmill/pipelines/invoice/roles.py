@@ -48,8 +48,9 @@ _OFF: Final = (
 _AFTER: Final = r"\b(?:after|nach|apres|tras|setelah|sesudah|despues|dopo|na)\b"
 _NOT_PAID: Final = re.compile(
     r"\b(?:to be|harus|date|terms?|method|before|due|sisa|rest[ea]?|solde|saldo|balance"
-    r"|pendiente)\b"
+    r"|pendiente|harga jual|penggantian)\b"
 )
+_ALL_CHARGES: Final = re.compile(r" ?(?:sub ?-?total|total|sum|jumlah)(?: of)?(?: all)? charges ?")
 _KINDS: Final = (
     (
         "carried",
@@ -137,10 +138,11 @@ def _overruled(kind: str, text: str) -> bool:
         )
         return (
             taxed
+            or bool(_ALL_CHARGES.fullmatch(text))
             or bool(_INCL.search(text))
             or bool(re.search(r"\b(?:after|setelah|before)\b", text))
         )
-    if kind == "base":
+    if kind in {"base", "other_base"}:
         return bool(_TAX_OF_BASE.match(text))
     if kind == "due":
         return "date" in text or "datum" in text
