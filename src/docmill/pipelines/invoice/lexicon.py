@@ -225,7 +225,7 @@ COMPANY: Final = re.compile(
     r"|LLP|Pty|PD\.?|KAP|Pvt\.?|PT\.?|P\.T\.|CV\.?|C\.V\.|UD\.?|Tbk\.?|Persero|Perum|S\.?L\.?U?\.?"
     r"|S\.?r\.?l\.?|B\.?V\.?|N\.?V\.?|Co\.|Company|Oy|AB|A/S|ApS|Sdn\.?|Bhd\.?|Pte\.?|Firma"
     r"|Koperasi|KOPERASI|Yayasan|Toko|TOKO|S\.? ?Coop\.?|gGmbH|Stiftung|Verlag"
-    r"|Versicherung\w*)(?!\w)"
+    r"|Versicherung\w*|& ?(?:[Rr]ekan|REKAN|Partners?|Associés|Associates|Söhne|Sons|Fils))(?!\w)"
 )
 
 

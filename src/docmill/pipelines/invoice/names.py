@@ -48,7 +48,7 @@ _NOT_NAME: Final = re.compile(
 )
 _NOT_COMPANY: Final = re.compile(
     r"(?:bill|ship|sold|invoice|kepada|from|to|geschäftsf|vertreten|licensed|bank|firma|firm|herr"
-    r"|an|c/o)\b",
+    r"|an|c/o|company$)\b",
     re.IGNORECASE,
 )
 _POSTCODE: Final = re.compile(r"(?<!\d)\d{4,6}$")

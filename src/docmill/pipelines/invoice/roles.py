@@ -24,6 +24,7 @@ _INCL: Final = re.compile(
     r"\b(?:incl\w*|inkl\w*|einschl\w*|ttc|t\.t\.c|termasuk|setelah|after|inclusief|inclusa"
     r"|compris\w*|compresa|mit|enthalten\w*|with|con)\b"
 )
+_UNTAXED: Final = re.compile(r"\b(?:hors|before|excl\w*|exkl|ohne|without|sebelum|sin)\W{1,2}$")
 _NET: Final = re.compile(
     r"\b(?:net|netto(?!preis)\w*|sub ?-?total|zwischensumme|positionssumme|warenwert|sous[- ]total"
     r"|h\.?t|base|gesamtnetto|summe positionen|\w*netto|jumlah harga jual|harga jual|nettosumme"
@@ -39,7 +40,7 @@ _GROSS: Final = re.compile(
 )
 _SUM: Final = re.compile(
     r"\b(?:totaux|totale?s?|gesamt\w*|sum|jumlah|montant|amount|importe|tagihan|\w*summe|\w*betrag"
-    r"|jml|sumas?|totaal|totale|bedrag|importo|factuurbedrag|valor)\b"
+    r"|zusammen|insgesamt|jml|sumas?|totaal|totale|bedrag|importo|factuurbedrag|valor)\b"
 )
 _OFF: Final = (
     r"discount|\w*rabatte?|diskon|remises?|potongan|nachlass|skonto|abschlage?n?|escompte"
@@ -166,6 +167,8 @@ def _sums(text: str) -> tuple[Role, float]:
 
 def _taxed(text: str, at: int) -> tuple[Role, float]:
     """Labels that name the tax: the tax itself, or a sum with or without it."""
+    if _UNTAXED.search(text[:at]):
+        return "net", 0.9
     excluded, included = _EXCL.search(text), _INCL.search(text)
     net, total = _NET.search(text), _SUM.search(text) or _GROSS.search(text)
     if included and total and total.start() < included.start():
