@@ -31,7 +31,7 @@ from docmill.db import documents, embedded, jobs, migrate, owners
 from docmill.db.pool import Pool
 from docmill.storage.local import LocalStore
 from docmill.work.child import Limits, Nursery
-from docmill.work.runs import ChildRunner
+from docmill.work.runs import ChildRunner, Outside
 from docmill.work.verdict import Ran, Returned
 from docmill.work.worker import Note, Runner
 
@@ -113,7 +113,7 @@ def runner(scene: Scene, run: Callable[[], "asyncio.Future[None]"]) -> Callable[
 
     def made(pool: Pool) -> Runner:
         nursery = Nursery(Limits(), pipelines=())
-        return ChildRunner(pool, LocalStore(scene.store), nursery, {"extract": here})
+        return ChildRunner(pool, LocalStore(scene.store), nursery, Outside({"extract": here}))
 
     return made
 

@@ -11,7 +11,7 @@ from docmill.db.signals import CHANGES, WORK, Bell
 from docmill.storage import Store
 from docmill.work import identity
 from docmill.work.child import Limits, Nursery
-from docmill.work.runs import ChildRunner
+from docmill.work.runs import ChildRunner, Outside
 from docmill.work.upkeep import Upkeep, sweep
 from docmill.work.worker import Links, Rules, Worker
 
@@ -19,11 +19,13 @@ ONCE = timedelta(seconds=0.05)
 
 
 @asynccontextmanager
-async def working(pool: Pool, store: Store, pipelines: Sequence[str]) -> AsyncGenerator[None]:
+async def working(
+    pool: Pool, store: Store, pipelines: Sequence[str], outside: Outside | None = None
+) -> AsyncGenerator[None]:
     changes = Bell(pool, CHANGES)
     async with Nursery(Limits(), pipelines=pipelines) as nursery:
         rules = Rules(pipelines, poll=ONCE, retry=Retry(2, ONCE, ONCE), grace=timedelta(seconds=5))
-        runner = ChildRunner(pool, store, nursery)
+        runner = ChildRunner(pool, store, nursery, outside)
         worker = Worker(Links(pool, None, changes), rules, runner, identity.me())
         task = asyncio.create_task(worker.run())
         try:

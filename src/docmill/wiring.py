@@ -75,6 +75,7 @@ def find_offer(allowed: Sequence[str], default: str) -> Offer:
     return Offer(
         {name: one.accepts for name, one in known},
         {name: names for name, names in mappings.items() if names},
+        frozenset(name for name, one in known if pipeline.asks(one)),
     )
 
 

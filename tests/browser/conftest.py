@@ -52,8 +52,8 @@ class Grounds:
 
     def __init__(self, person: Terminal, folder: Path) -> None:
         self._person: Terminal = person
-        self._folder: Path = folder
-        self.served: Served = Served(person, folder / "data")
+        self.data: Path = folder / "data"
+        self.served: Served = Served(person, self.data)
 
     @property
     def url(self) -> str:
@@ -63,7 +63,7 @@ class Grounds:
         self.served.stop()
 
     def start(self) -> None:
-        self.served = Served(self._person, self._folder / "data", self.served.port)
+        self.served = Served(self._person, self.data, self.served.port)
 
 
 @pytest.fixture(scope="module")

@@ -94,7 +94,7 @@ def test_where_the_stream_is_cut_the_page_asks_and_then_stops(
     page.clock.install()
     page.goto("/queue")
     people.convert_with(page, "extract")
-    people.choose(page, people.long_one(60))
+    people.choose(page, people.long_one(4))
     expect_badge(page, "A book.pdf", "Ready")
     assert any(address.startswith("/queue/changes") for address in asked)
     page.clock.fast_forward("01:00")  # the last attempts that were already planned

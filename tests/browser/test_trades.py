@@ -32,7 +32,7 @@ def desk(page: Page, grounds: Grounds) -> Page:
 def test_trades_are_found_judged_and_seen_on_their_page(desk: Page) -> None:
     rows = desk.locator("tbody tr")
     expect(rows).to_have_count(2)
-    expect(desk.get_by_role("list", name="Totals")).to_contain_text("8620.00 EUR")
+    expect(desk.get_by_role("list", name="Totals")).to_contain_text("8,620.00 EUR")
     axe_everywhere(desk)
 
     desk.set_viewport_size({"width": 1280, "height": 800})

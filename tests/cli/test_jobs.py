@@ -145,3 +145,16 @@ def test_an_id_nobody_has_is_told(desk: Terminal, done: str) -> None:
     assert ran.err.splitlines() == ["Job not found.", "Check the id; `docmill jobs` lists yours."]
     assert desk.run("show", "zz").code == 1
     assert desk.run("show", "z" * 36).code == 2
+
+
+def test_fields_can_be_asked_for_and_make_another_job(desk: Terminal) -> None:
+    name = put(desk, "bill.pdf", letter("Total: EUR 17.50"))
+    (plain,) = submitted(desk, name)
+    words = (name, "--pipeline", "extract", "--fields", "total:amount")
+    (row,), (again,) = submitted(desk, *words, "--watch"), submitted(desk, *words)
+    assert row["job_id"] == again["job_id"] != plain["job_id"]
+    asked = json.loads(desk.run("result", row["job_id"]).out)["asked"]
+    assert (asked["total"]["value"], asked["total"]["currency"]) == ("17.50", "EUR")
+    (bad,) = submitted(desk, name, "--fields", "total:lots")
+    assert bad["code"] == "BAD_REQUEST"
+    assert "there is no type 'lots'" in bad["message"]

@@ -107,3 +107,29 @@ def test_a_folder_that_cannot_be_written_is_told_in_two_lines(
     assert ran.code == 1
     assert len(ran.err.strip().splitlines()) == 2
     assert "Traceback" not in ran.err
+
+
+def test_fields_asked_for_are_in_the_result(terminal: Terminal, tmp_path: Path, out: Path) -> None:
+    data = letter("Total: EUR 17.50")
+    file = put(tmp_path, "a.pdf", data)
+    ran = terminal.run("read", "extract", file, "--out", out, "--fields", "total:amount,due:date")
+    assert ran.code == 0
+    asked = result(out, data)["asked"]
+    assert isinstance(asked, dict)
+    assert [(name, one["value"]) for name, one in asked.items()] == [
+        ("total", "17.50"),
+        ("due", None),
+    ]
+
+
+def test_a_bad_question_is_refused_before_anything_is_read(
+    terminal: Terminal, tmp_path: Path, out: Path
+) -> None:
+    file = put(tmp_path, "a.pdf", letter())
+    ran = terminal.run("read", "extract", file, "--out", out, "--fields", "total:lots")
+    assert ran.code == 2
+    assert "there is no type 'lots'" in ran.err
+    assert not out.exists()
+    ran = terminal.run("read", "trades", file, "--out", out, "--fields", "total")
+    assert ran.code == 2
+    assert "finds no fields by name" in ran.err

@@ -72,7 +72,7 @@ def test_after_a_kill_the_next_start_takes_the_job_up_within_seconds(
 ) -> None:
     served = Served(person, folder / "data")
     try:
-        job_id = submit(person, served, book(200))
+        job_id = submit(person, served, book(12))
         wait_for(lambda: served.job(person, job_id)["status"] == "processing")
         served.kill()
         served = Served(person, folder / "data", served.port)

@@ -13,7 +13,7 @@ from docmill.core.faults import Faulted
 from docmill.core.jobs import Broke, DocumentId, Job, Retry, Status, settle
 from docmill.db import documents, jobs, queue
 from docmill.db.pool import Pool
-from docmill.ingest import poller
+from docmill.ingest import again, poller
 from docmill.ingest.poller import Bucket, poll
 from docmill.ingest.reconcile import reconcile, sweep
 from ingest.buckets import DESK, a_bucket, confirmation, drop, objects
@@ -105,12 +105,18 @@ async def test_a_failed_job_files_its_object_with_the_reason_and_a_retry_brings_
     assert metadata["error_message"] == "This PDF is damaged, locked or empty"
     (job,) = await all_jobs(pool)
     async with pool.connection() as conn:
-        assert await jobs.retry(conn, job)
+        assert await again.retry(conn, job.document_id) == job.id  # as an operator does
     await poll(bucket)
     assert objects(tmp_path) == [key]
     await settle_all(pool)
     await poll(bucket)
-    assert [one.partition("/")[0] for one in objects(tmp_path)] == ["archive"]
+    (archived,) = objects(tmp_path)
+    assert archived.startswith("archive/")
+    cleared = await bucket.store.head(archived)
+    assert cleared is not None
+    assert not {"error_code", "error_message"} & (cleared.metadata or {}).keys()
+    assert (cleared.metadata or {})["sender_email"] == "broker@example.com"
+    assert (await counted(bucket))["archive"] == (1, 1, 0, 0, 0, 0)
 
 
 @pytest.mark.parametrize(

@@ -36,7 +36,7 @@ def command(url: str, folder: Path, *more: str) -> list[str]:
 
 
 def environment() -> dict[str, str]:
-    return {**os.environ, "PYTHONPATH": str(HERE.parent)}
+    return {**os.environ, "PYTHONPATH": f"{HERE.parent}:{HERE.parents[1]}"}
 
 
 def dies_at(point: str, url: str, folder: Path) -> None:

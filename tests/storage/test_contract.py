@@ -136,6 +136,9 @@ async def test_a_move_takes_bytes_and_metadata_along_and_adds_to_them(
     moved = await the(store, "failed/2026/11/a.pdf")
     added = {} if kind == "gcs" else {"error_code": "BAD_PDF"}  # this emulator adds nothing
     assert moved.metadata == {"sender_email": "ann@example.com", **added}
+    assert await store.move(moved, "archive/2026/11/a.pdf", metadata=dict.fromkeys(added, ""))
+    again = await the(store, "archive/2026/11/a.pdf")
+    assert again.metadata == {"sender_email": "ann@example.com"}
 
 
 async def test_a_move_may_be_repeated_and_says_when_there_is_nothing_to_move(

@@ -187,6 +187,10 @@ async def test_other_sites_cannot_make_a_browser_act(
         {"Sec-Fetch-Site": "same-site"},
         {"Origin": "https://evil.test"},
         {"Origin": "null"},
+        {"Origin": "null", "Sec-Fetch-Site": "cross-site"},
+        {"Origin": "null", "Sec-Fetch-Site": "same-site"},
+        {"Origin": "null", "Sec-Fetch-Site": "none"},
+        {"Origin": "https://evil.test", "Sec-Fetch-Site": "same-origin"},
         {"Origin": f"http://127.0.0.1:{site.port + 1}"},
         {"Origin": "http://["},
     ]
@@ -207,4 +211,12 @@ async def test_other_sites_cannot_make_a_browser_act(
             )
             assert "set-cookie" not in answer.headers
     ours = {"Origin": site.url, "Sec-Fetch-Site": "same-origin"}
+    assert (await client.post(f"/api/jobs/{job_id}/cancel", headers=ours)).status_code == 200
+
+
+async def test_a_form_of_ours_is_taken_though_its_browser_tells_no_origin(
+    client: httpx2.AsyncClient,
+) -> None:
+    job_id = await upload(client)
+    ours = {"Origin": "null", "Sec-Fetch-Site": "same-origin"}
     assert (await client.post(f"/api/jobs/{job_id}/cancel", headers=ours)).status_code == 200

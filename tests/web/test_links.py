@@ -25,10 +25,21 @@ async def test_a_signed_address_opens_the_exact_file_for_anybody(site: Site) -> 
         answer = await stranger.get(url)
     assert (answer.status_code, answer.content) == (200, PDF_FILE)
     assert answer.headers["content-type"] == "application/pdf"
-    assert answer.headers["content-disposition"].startswith("attachment; filename=")
+    assert answer.headers["content-disposition"].startswith("inline; filename=")
     assert "Best%C3%A4tigung%201.pdf" in answer.headers["content-disposition"]
     assert answer.headers["cache-control"] == "private, no-store"
     assert "set-cookie" not in answer.headers
+
+
+async def test_what_is_no_pdf_is_never_shown_as_a_page_of_ours(
+    site: Site, client: httpx2.AsyncClient
+) -> None:
+    url = await link(site)
+    await site.services.store.put("uploads/a", b"<script>alert(1)</script>")
+    answer = await client.get(url)
+    assert answer.status_code == 200
+    assert answer.headers["content-disposition"].startswith("attachment; filename=")
+    assert not answer.headers["content-type"].startswith("text/html")
 
 
 async def test_an_address_whose_time_is_over_is_refused(

@@ -26,7 +26,7 @@ from docmill.work import identity
 from docmill.work.guard import Guard
 from docmill.work.runs import ChildRunner, Outside
 from docmill.work.services import Service
-from docmill.work.worker import Links, Rules, Worker
+from docmill.work.worker import Links, Rules, Runner, Worker
 from road import ANN
 from work.nurseries import a_nursery
 
@@ -53,22 +53,28 @@ async def add(pool: Pool, store: Store, **options: Any) -> JobId:
 @asynccontextmanager
 async def working(pool: Pool, store: Store, url: str, guard: Guard) -> AsyncGenerator[None]:
     """One service, `embed`, at that address."""
-    changes = Bell(pool, CHANGES)
     async with (
         Endpoint(url, timeout=timedelta(seconds=20), trust_env=False) as opened,
         a_nursery() as nursery,
     ):
         client = OpenAI(opened, "m1")
         services = {"embed": Service(guard, lambda question: client.embed(question.request))}
-        runner = ChildRunner(pool, store, nursery, Outside(services=services))
-        worker = Worker(Links(pool, None, changes), RULES, runner, identity.me())
-        task = asyncio.create_task(worker.run())
-        try:
+        async with at_work(pool, ChildRunner(pool, store, nursery, Outside(services=services))):
             yield
-        finally:
-            worker.stop()
-            await task
-            await changes.close()
+
+
+@asynccontextmanager
+async def at_work(pool: Pool, runner: Runner, rules: Rules = RULES) -> AsyncGenerator[None]:
+    """A worker, until the end of the block."""
+    changes = Bell(pool, CHANGES)
+    worker = Worker(Links(pool, None, changes), rules, runner, identity.me())
+    task = asyncio.create_task(worker.run())
+    try:
+        yield
+    finally:
+        worker.stop()
+        await task
+        await changes.close()
 
 
 async def main(database: str, folder: str, url: str, failpoint: str) -> None:

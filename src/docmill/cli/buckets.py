@@ -3,6 +3,7 @@
 import asyncio
 from contextlib import AsyncExitStack
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -22,6 +23,7 @@ from docmill.ingest.reconcile import keep_polling, reconcile
 from docmill.settings import Settings, read
 from docmill.storage import open_store
 from docmill.storage.local import LocalStore
+from docmill.web.watched import Watched
 from docmill.wiring import CannotStart, Services, log_to_stderr, start
 
 log = structlog.get_logger()
@@ -65,13 +67,30 @@ def reconcile_(data: Data = None, as_json: Json = False) -> None:
 
 async def _reconcile(settings: Settings) -> list[Count]:
     async with start(settings, _database(settings)) as services:
-        bucket = open_bucket(settings, services)
-        if bucket is None:
-            raise Told("No bucket is watched: DOCMILL_BUCKET is none.\nSet it to a bucket.")
-        try:
-            return await reconcile(bucket)
-        finally:
-            await bucket.store.close()
+        return await _counted(settings, services)
+
+
+async def _counted(settings: Settings, services: Services) -> list[Count]:
+    bucket = open_bucket(settings, services)
+    if bucket is None:
+        raise Told("No bucket is watched: DOCMILL_BUCKET is none.\nSet it to a bucket.")
+    try:
+        return await reconcile(bucket)
+    finally:
+        await bucket.store.close()
+
+
+def watched(settings: Settings, services: Services) -> Watched:
+    """The bucket for the web, which opens it only to count."""
+    desk = owners.desk(settings.bucket_desk)
+    if settings.bucket == NONE:
+        return Watched(desk)
+    place = _place(settings).partition("?")[0].rstrip("/")
+    return Watched(desk, partial(_counted, settings, services), place)
+
+
+def _place(settings: Settings) -> str:
+    return settings.bucket or str(settings.data / "bucket")
 
 
 async def _poll(settings: Settings, *, once: bool) -> None:
@@ -106,7 +125,7 @@ def check_pipeline(settings: Settings, services: Services) -> None:
 def open_bucket(settings: Settings, services: Services) -> Bucket | None:
     if settings.bucket == NONE:
         return None
-    store = open_store(settings.bucket or str(settings.data / "bucket"))
+    store = open_store(_place(settings))
     if isinstance(store, LocalStore):  # so that people find where to drop a file
         (store.root / INCOMING).mkdir(exist_ok=True)
     return Bucket(

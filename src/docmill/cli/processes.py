@@ -159,7 +159,8 @@ async def _web(settings: Settings, services: Services, stop: Stop) -> None:
     async with confined.nursery(settings) as nursery, AsyncExitStack() as stack:
         way = confined.confined(nursery)
         embed = await outer.embed(settings, stack)
-        app = web_app.create(services, rules.web_rules(settings), way, embed=embed)
+        watched = buckets.watched(settings, services)
+        app = web_app.create(services, rules.web_rules(settings), way, embed=embed, watched=watched)
         await _serve_web(settings, app, stop)
 
 

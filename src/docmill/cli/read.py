@@ -5,12 +5,12 @@ import json
 import os
 import time
 from collections import Counter
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from datetime import timedelta
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
 import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
@@ -19,6 +19,7 @@ from docmill.cli import rules
 from docmill.cli.console import complain, err, say, say_json
 from docmill.cli.documents import OpenDocument, Unreadable, opened, shown
 from docmill.cli.files import written_whole
+from docmill.core import asked
 from docmill.core import pipeline as pipelines
 from docmill.core.faults import FAULTS, Faulted
 from docmill.core.jobs import Usage
@@ -50,6 +51,7 @@ def read(
     out: Annotated[Path, typer.Option(help="Folder for the results; made when missing.")],
     jobs: Annotated[int, typer.Option(min=1, help="Files at a time.", show_default="CPUs")] = CPUS,
     seconds: Annotated[float, typer.Option(min=1, help="Longest time for one file.")] = 25,
+    fields: Annotated[str | None, typer.Option(help=asked.SAYS, show_default=False)] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one row per file.")] = False,
 ) -> None:
     """Run a pipeline on files here, with no server and no database.
@@ -61,15 +63,18 @@ def read(
     docmill read extract letter.pdf --out results
 
     docmill read extract scans/*.pdf --out results --jobs 2 --seconds 120
+
+    docmill read extract bill.pdf --out results --fields invoice_no:id,total:amount,due:date
     """
-    offer = Offer({pipeline: _accepts(pipeline)}, {})
+    offer = _offer(pipeline)
+    options = _options(offer, pipeline, fields)
     limits = rules.limits(read_settings())
     limits = Limits(limits.memory_bytes, limits.stall, timedelta(seconds=seconds))
     began = time.monotonic()
     try:
         out.mkdir(parents=True, exist_ok=True)
         with _bar(len(files)) as bar:
-            reader = Reader(pipeline, offer, out, bar)
+            reader = Reader(pipeline, offer, options, out, bar)
             asyncio.run(reader.read_all(files, limits, at_a_time=jobs))
     except OSError as exc:
         raise CannotStart(f"Can't write to {out}: {exc.strerror}\nChoose another --out.") from exc
@@ -81,7 +86,19 @@ def read(
         raise typer.Exit(1)
 
 
-def _accepts(name: str) -> tuple[str, ...]:
+def _options(offer: Offer, pipeline: str, fields: str | None) -> Mapping[str, Any]:
+    """The fields asked for, as a job would keep them."""
+    if fields is None:
+        return {}
+    try:
+        options = {asked.OPTION: asked.option_of(fields)}
+        checks.check_asked(offer, pipeline, options)
+    except Faulted as exc:
+        raise typer.BadParameter(f"{exc.detail}.", param_hint="--fields") from exc
+    return options
+
+
+def _offer(name: str) -> Offer:
     found = pipelines.found()
     if name not in found:
         known = ", ".join(sorted(found)) or "none"
@@ -89,9 +106,10 @@ def _accepts(name: str) -> tuple[str, ...]:
             f"there is no {name!r}; installed: {known}.", param_hint="PIPELINE"
         )
     try:
-        return pipelines.load(name).accepts
+        one = pipelines.load(name)
     except (ImportError, AttributeError, TypeError) as exc:
         raise CannotStart(_broken(name, f"{type(exc).__name__}: {exc}")) from exc
+    return Offer({name: one.accepts}, {}, frozenset({name} if pipelines.asks(one) else ()))
 
 
 def _broken(name: str, why: str) -> str:
@@ -116,11 +134,14 @@ def _bar(total: int) -> Generator[Progress]:
 class Reader:
     """Reads files through one nursery, some at a time, and keeps a row for each."""
 
-    def __init__(self, pipeline: str, offer: Offer, out: Path, bar: Progress) -> None:
+    def __init__(
+        self, pipeline: str, offer: Offer, options: Mapping[str, Any], out: Path, bar: Progress
+    ) -> None:
         self.rows: list[Row] = []
         self.unreadable: int = 0
         self._pipeline: str = pipeline
         self._offer: Offer = offer
+        self._options: Mapping[str, Any] = options
         self._out: Path = out
         self._bar: Progress = bar
 
@@ -162,7 +183,7 @@ class Reader:
             kind = self._kind(document)
         except Faulted as exc:
             return Failed(exc.fault.code, exc.detail, "", Usage())
-        task = Task(self._pipeline, document.filename, kind, sha256)
+        task = Task(self._pipeline, document.filename, kind, sha256, options=self._options)
         row = self._bar.add_task(document.filename, total=100, stage="")
 
         def show(percent: int, stage: str) -> None:

@@ -12,6 +12,7 @@ from docmill.cli.board import Board
 from docmill.cli.client import HERE, Client, Refused, Token, Url
 from docmill.cli.console import err, out, say_json
 from docmill.cli.documents import Unreadable, opened, shown
+from docmill.core import asked
 from docmill.core.jobs import LABELS, Status
 
 UPLOADS: Final = 3
@@ -35,6 +36,7 @@ def submit(
     files: Annotated[list[Path], typer.Argument(metavar="FILE", help="What to upload.")],
     pipeline: Annotated[str | None, typer.Option(help="What to do with them.")] = None,
     mapping: Annotated[str | None, typer.Option(help="The form of the result.")] = None,
+    fields: Annotated[str | None, typer.Option(help=asked.SAYS, show_default=False)] = None,
     watch: Annotated[bool, typer.Option("--watch", "-w", help="Stay until all ended.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one row per file.")] = False,
     url: Url = HERE,
@@ -49,8 +51,10 @@ def submit(
     docmill submit letter.pdf --watch
 
     docmill submit scans/*.pdf --pipeline extract --json
+
+    docmill submit bill.pdf --pipeline extract --fields invoice_no:id,total:amount,due:date
     """
-    named = {"pipeline": pipeline, "mapping": mapping}
+    named = {"pipeline": pipeline, "mapping": mapping, asked.OPTION: fields}
     wanted = {name: value for name, value in named.items() if value}
     with Board(err if as_json else out, quiet=as_json) as board:
         rows = asyncio.run(_submit(Client(url, token), files, Sender(wanted, board, watch=watch)))

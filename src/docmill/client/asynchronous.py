@@ -72,11 +72,15 @@ class AsyncClient:
         *,
         pipeline: str | None = None,
         mapping: str | None = None,
+        fields: str | None = None,
         filename: str | None = None,
     ) -> Job:
-        """Upload a path, bytes or an open file. The same content again is the same job."""
-        wanted = {"pipeline": pipeline, "mapping": mapping}
-        fields = {name: value for name, value in wanted.items() if value}
+        """Upload a path, bytes or an open file. The same content again is the same job.
+
+        `fields` are those to find by name, where the pipeline does that (`extract`).
+        """
+        wanted = {"pipeline": pipeline, "mapping": mapping, "fields": fields}
+        form = {name: value for name, value in wanted.items() if value}
         name = filename or _name(document)
         key = {"idempotency-key": str(uuid4())}
         with _opened(document) as file:
@@ -84,7 +88,7 @@ class AsyncClient:
             async def upload() -> dict[str, Any]:
                 file.seek(0)
                 files = {"file": (name, file)}
-                return await self.ask("POST", "/api/upload", data=fields, files=files, headers=key)
+                return await self.ask("POST", "/api/upload", data=form, files=files, headers=key)
 
             answer = await self.patiently(upload)
         return Job.of(answer["job"], answer["outcome"])

@@ -42,10 +42,11 @@ class Client:
         *,
         pipeline: str | None = None,
         mapping: str | None = None,
+        fields: str | None = None,
         filename: str | None = None,
     ) -> Job:
         wanted = self._client.submit(
-            document, pipeline=pipeline, mapping=mapping, filename=filename
+            document, pipeline=pipeline, mapping=mapping, fields=fields, filename=filename
         )
         return self._done(wanted)
 

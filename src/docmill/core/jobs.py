@@ -125,7 +125,7 @@ class StoredResult:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What a run cost; `call` tells of the gateway that did it, where one did."""
+    """What a run cost; `call` tells of the gateway that did it and the services it asked."""
 
     duration_ms: int = 0
     cpu_ms: int = 0

@@ -86,6 +86,11 @@ def mappings_of(pipeline: Pipeline) -> tuple[str, ...]:
     return tuple(getattr(pipeline, "mappings", ()))
 
 
+def asks(pipeline: Pipeline) -> bool:
+    """Whether a pipeline finds fields that are asked for by name (`core/asked.py`)."""
+    return bool(getattr(pipeline, "asks", False))
+
+
 def _nothing() -> None:
     """Most pipelines share nothing between their runs."""
 

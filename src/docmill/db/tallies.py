@@ -1,7 +1,7 @@
 """Counting what happens to jobs, for metrics: each event once, while others still commit."""
 
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
 from psycopg.rows import class_row
 
@@ -14,6 +14,7 @@ class Happening:
     kind: str
     code: str | None
     seconds: float | None
+    asked: list[dict[str, Any]] | None
     settled: bool
 
 
@@ -37,9 +38,9 @@ async def begin(conn: Connection) -> Watch:
 # minute is read again.
 SINCE: Final = """
 SELECT id, kind, meta->>'code' AS code, (meta->>'duration_ms')::float8 / 1000 AS seconds,
-       at < now() - interval '1 minute' AS settled
+       meta->'asked' AS asked, at < now() - interval '1 minute' AS settled
   FROM job_events
- WHERE id > %s AND kind IN ('created', 'complete', 'failed') ORDER BY id
+ WHERE id > %s AND (kind IN ('created', 'complete', 'failed') OR meta ? 'asked') ORDER BY id
 """
 
 

@@ -3,8 +3,9 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
+from docmill.core import asked
 from docmill.core.faults import Faulted
 from docmill.core.pipeline import DOCX, PDF, TEXT
 
@@ -20,10 +21,14 @@ _UTF16: Final = (b"\xff\xfe", b"\xfe\xff")
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """What this installation can do: its pipelines and the types and mappings each takes."""
+    """What this installation can do: its pipelines and the types and mappings each takes.
+
+    `asks`: those that find fields asked for by name.
+    """
 
     accepts: Mapping[str, tuple[str, ...]]
     mappings: Mapping[str, tuple[str, ...]]
+    asks: frozenset[str] = frozenset()
 
     def default_mapping(self, pipeline: str) -> str | None:
         return next(iter(self.mappings.get(pipeline, ())), None)
@@ -46,6 +51,13 @@ def check_wanted(offer: Offer, pipeline: str, mapping: str | None) -> None:
     known = offer.mappings.get(pipeline, ())
     if mapping is not None and mapping not in known:
         raise Faulted("UNKNOWN_MAPPING", mappings=sorted(known))
+
+
+def check_asked(offer: Offer, pipeline: str, options: Mapping[str, Any]) -> None:
+    if asked.OPTION in options and pipeline not in offer.asks:
+        able = ", ".join(sorted(offer.asks)) or "none here"
+        message = f"the pipeline {pipeline} finds no fields by name; these do: {able}"
+        raise asked.wrong(message)
 
 
 def check_type(offer: Offer, pipeline: str, head: bytes) -> str:

@@ -18,7 +18,7 @@ from docmill.core.owners import Owner
 from docmill.db import documents, jobs, owners
 from docmill.db.pool import Connection, Pool, connection
 from docmill.db.signals import Bell
-from docmill.ingest.checks import Offer, check_type, check_wanted
+from docmill.ingest.checks import Offer, check_asked, check_type, check_wanted
 from docmill.ingest.staging import Staged
 from docmill.storage import Store
 
@@ -71,6 +71,7 @@ async def accept(intake: Intake, staged: Staged, wanted: Wanted, *, position: in
     """Check, store, write down. After this returns, the job survives any crash."""
     try:
         check_wanted(intake.offer, wanted.pipeline, wanted.mapping)
+        check_asked(intake.offer, wanted.pipeline, wanted.options)
         wanted = replace(
             wanted, mapping=wanted.mapping or intake.offer.default_mapping(wanted.pipeline)
         )

@@ -39,6 +39,8 @@ PREFIXES: Final = (INCOMING, PROCESSING, ARCHIVE, FAILED)
 AT_ONCE: Final = 4
 AGAIN: Final = timedelta(seconds=20)
 LONGEST_SENDER: Final = 320
+# What a retry completed is no longer said to have failed.
+NO_ERROR: Final = {"error_code": "", "error_message": ""}
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,7 +203,7 @@ async def file_away(bucket: Bucket, each: Object) -> None:
     """Move it to archive or failed; `state` tells why: its job's, or that it was refused."""
     done = each.state == "complete"
     target = filed_key(each, ARCHIVE if done else FAILED)
-    metadata = {"document_id": str(each.id)} | ({} if done else _error(each))
+    metadata = {"document_id": str(each.id)} | (NO_ERROR if done else _error(each))
     found = await _where_it_is(bucket, each)
     moved = found is not None and await bucket.store.move(found, target, metadata=metadata)
     there = moved or await bucket.store.head(target) is not None

@@ -11,6 +11,11 @@ PAGE: Final = 1000
 Metadata = Mapping[str, str]
 
 
+def changed(known: Metadata, news: Metadata) -> dict[str, str]:
+    """What is known of an object with the news added; an empty word takes an entry away."""
+    return {name: word for name, word in {**known, **news}.items() if word}
+
+
 class Writer(Protocol):
     """One object being written. Nothing is visible under its key before `commit`."""
 
@@ -61,7 +66,7 @@ class Store(Protocol):
         ...
 
     async def move(self, stored: Stored, to: str, *, metadata: Metadata | None = None) -> bool:
-        """Move exactly this generation, adding metadata; may be repeated after a crash.
+        """Move exactly this generation, with its metadata changed; may be repeated after a crash.
 
         True when it lies at `to` now, whoever moved it. False when it is neither here nor there;
         a newer generation under the old key is left alone.

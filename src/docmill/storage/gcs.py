@@ -13,7 +13,7 @@ from google.auth.exceptions import GoogleAuthError
 from google.cloud import storage
 from google.cloud.storage.exceptions import DataCorruption, InvalidResponse
 
-from docmill.storage.contract import CHUNK, PAGE, Metadata, Stored
+from docmill.storage.contract import CHUNK, PAGE, Metadata, Stored, changed
 from docmill.storage.remote import RemoteStore
 from docmill.storage.trying import StoreError
 
@@ -99,7 +99,7 @@ class GcsDriver:
             source = self._blob(stored.key)
             source.reload(if_generation_match=generation, **ALONE)
             target = self._blob(to)
-            target.metadata = {**(source.metadata or {}), **metadata}
+            target.metadata = changed(source.metadata or {}, metadata)
             target.content_type = source.content_type
             token = None
             while True:

@@ -12,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from docmill.storage.contract import Metadata
+from docmill.storage.contract import Metadata, changed
 
 # A file nobody holds open for writing is quiet after this; longer where that cannot be told.
 QUIET_SECONDS: Final = 1.0
@@ -135,12 +135,12 @@ def move(source: Path, target: Path, root: Path, *, only: str, metadata: Metadat
         if found is None:
             sidecar(source).unlink(missing_ok=True)
         return regular(target) is not None
-    write_metadata(target, root, {**read_metadata(source), **metadata})
-    changed = [source.parent, *_made(target.parent)]
+    write_metadata(target, root, changed(read_metadata(source), metadata))
+    touched = [source.parent, *_made(target.parent)]
     # What is written over the source in this very moment moves with it, and no byte is lost.
     source.rename(target)
     sidecar(source).unlink(missing_ok=True)
-    for folder in changed:
+    for folder in touched:
         sync(folder)
     return True
 

@@ -13,7 +13,7 @@ import obstore
 from obstore import exceptions
 from obstore.store import AzureStore, S3Store
 
-from docmill.storage.contract import CHUNK, PAGE, Metadata, Stored
+from docmill.storage.contract import CHUNK, PAGE, Metadata, Stored, changed
 from docmill.storage.remote import RemoteStore, filled
 from docmill.storage.trying import StoreError
 
@@ -145,7 +145,7 @@ class ObjectDriver:
                 )
             except exceptions.PreconditionError as exc:
                 raise FileNotFoundError("there is a newer generation") from exc
-            attributes = {**_attributes(found.attributes), **_sendable(metadata)}
+            attributes = changed(_attributes(found.attributes), _sendable(metadata))
             with filled(bytes(chunk) for chunk in found.stream(min_chunk_size=CHUNK)) as file:
                 obstore.put(
                     self._bucket,

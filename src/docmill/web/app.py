@@ -9,6 +9,7 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 
 from docmill import __version__
+from docmill.core import owners
 from docmill.core.faults import Faulted
 from docmill.db.pool import connection
 from docmill.web.api import (
@@ -41,12 +42,13 @@ from docmill.web.links import Links
 from docmill.web.live import Live
 from docmill.web.metrics import Meters
 from docmill.web.paces import Paces
-from docmill.web.pages import docs, job, mistakes, queue, render, study
+from docmill.web.pages import bucket, docs, job, mistakes, queue, render, study
 from docmill.web.pages import review as review_page
 from docmill.web.pages import search as search_page
 from docmill.web.pages import trades as trades_page
 from docmill.web.readiness import Readiness
 from docmill.web.rules import Rules
+from docmill.web.watched import Watched
 from docmill.wiring import Services
 
 __all__ = ["Rules", "create"]
@@ -54,7 +56,7 @@ __all__ = ["Rules", "create"]
 PARTS: Final = (
     upload, jobs, results, originals, files, buckets, exports, reviews, lessons, pages, trades,
     documents, search, events, catalog, profile, health, queue, job, review_page, trades_page,
-    search_page, study, docs,
+    bucket, search_page, study, docs,
 )  # fmt: skip
 
 MISTAKES: Final = {
@@ -70,6 +72,7 @@ def create(
     confined: Confined = nobody,
     *,
     embed: Embed = embed_here,
+    watched: Watched | None = None,
 ) -> FastAPI:
     """`embed` makes the vectors of what people search for."""
     site = Site(
@@ -84,6 +87,7 @@ def create(
         confined=confined,
         views=Views(confined, services.store),
         links=Links(services.store),
+        watched=watched or Watched(owners.desk("trading")),
     )
     app = FastAPI(
         title="docmill",
@@ -111,5 +115,8 @@ async def _lifespan(app: FastAPI) -> AsyncGenerator[None]:
     with suppress(Faulted):
         async with connection(site.services.pool) as conn:
             await site.meters.begin(conn)
-    async with site.live.running():
-        yield
+    try:
+        async with site.live.running():
+            yield
+    finally:
+        await site.watched.stop()

@@ -121,8 +121,11 @@ def check_same_site(headers: Headers) -> None:
     if headers.get("sec-fetch-site", "none") in {"cross-site", "same-site"}:
         raise Faulted("CROSS_SITE")
     origin = headers.get("origin")
+    # Our pages tell no referrer, so a browser sends a form of theirs (one without a script) with
+    # the origin "null". Only browsers set Sec-Fetch-Site, no page can, and a sandboxed or foreign
+    # page is told as cross-site: "null" alone stays refused.
     if origin == "null" and headers.get("sec-fetch-site") == "same-origin":
-        return  # a form of our own page: its browser tells no origin where no referrer is told
+        return
     # The scheme is not compared: behind a proxy that ends TLS we don't know our own.
     if origin is not None and _host(origin) != headers.get("host", "").lower():
         raise Faulted("CROSS_SITE")

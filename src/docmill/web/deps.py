@@ -23,6 +23,7 @@ from docmill.web.metrics import Meters
 from docmill.web.paces import Paces
 from docmill.web.readiness import Readiness
 from docmill.web.rules import Rules
+from docmill.web.watched import Watched
 from docmill.wiring import Services
 
 
@@ -41,6 +42,7 @@ class Site:
     confined: Confined
     views: Views
     links: Links
+    watched: Watched
     # Writing a thousand invoices takes seconds of a core, and their memory.
     exporting: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(2))
     under_way: set[asyncio.Task[object]] = field(default_factory=set[asyncio.Task[object]])

@@ -15,6 +15,7 @@ from docmill.db.pool import Connection
 from docmill.db.tallies import Happening
 
 FAST: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2, 5, 10, 30, 60)
+PARSER: Final = "parse_trades"
 SLOW: Final = (0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1800)
 
 
@@ -37,6 +38,10 @@ class Meters:
         )
         self.seconds: Histogram = Histogram(
             "document_processing_seconds", "How long completed jobs ran",
+            buckets=SLOW, registry=self.registry,
+        )  # fmt: skip
+        self.parser: Histogram = Histogram(
+            "ai_parser_seconds", "Answer times of the external parser of trades",
             buckets=SLOW, registry=self.registry,
         )  # fmt: skip
         self.pending: Gauge = self._gauge("documents_pending", "Jobs that wait for a worker")
@@ -90,8 +95,11 @@ class Meters:
             elif happening.kind == "complete":
                 self.processed.inc()
                 self.seconds.observe(happening.seconds or 0.0)
-            else:
+            elif happening.kind == "failed":
                 self.failed.labels(happening.code or "UNKNOWN").inc()
+            for call in happening.asked or ():
+                if call["service"] == PARSER:
+                    self.parser.observe(call["ms"] / 1000)
 
     def text(self) -> bytes:
         return generate_latest(self.registry)

@@ -20,6 +20,10 @@ async def opened(store: Store, key: str) -> tuple[bytes, AsyncIterator[bytes]]:
 
 
 def attachment(name: str) -> str:
+    return disposition("attachment", name)
+
+
+def disposition(way: str, name: str) -> str:
     """RFC 6266: a plain name for old clients, the whole one for the others."""
     plain = "".join(c if c.isascii() and (c.isalnum() or c in " ._-") else "_" for c in name)
-    return f"attachment; filename=\"{plain}\"; filename*=UTF-8''{quote(name, safe='')}"
+    return f"{way}; filename=\"{plain}\"; filename*=UTF-8''{quote(name, safe='')}"

@@ -1,13 +1,14 @@
 """Reading a multipart body as it comes: fields are remembered, files go to a stage in blocks."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
-from typing import Final
+from dataclasses import dataclass, field
+from typing import Any, Final
 
 import multipart
 from starlette.datastructures import Headers
 from starlette.requests import Request
 
+from docmill.core import asked
 from docmill.core.faults import Faulted
 from docmill.ingest import checks, parts
 from docmill.ingest.checks import HEAD, Offer
@@ -16,8 +17,9 @@ from docmill.storage import Store
 from docmill.web.rules import Rules
 
 FILE_NAMES: Final = frozenset({"file", "files", "file[]", "files[]"})
-FIELDS: Final = frozenset({"pipeline", "mapping", "priority"})
+FIELDS: Final = frozenset({"pipeline", "mapping", "priority", asked.OPTION})
 MAX_FIELD: Final = 1024
+LONGER: Final = {asked.OPTION: asked.LONGEST}
 MAX_FIELDS: Final = 100
 # How far a too large first file is read on in the hope that others follow it.
 SKIP_BYTES: Final = 7 << 20
@@ -31,6 +33,7 @@ class Wishes:
     pipeline: str | None = None
     mapping: str | None = None
     priority: int | None = None
+    options: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,18 +59,24 @@ class Received:
 
 def wishes_of(values: Mapping[str, str], offer: Offer) -> Wishes:
     """Checked as far as they are known: a bad wish is refused before anything is stored."""
-    wishes = Wishes(values.get("pipeline") or None, values.get("mapping") or None)
-    if wishes.pipeline is not None:
-        checks.check_wanted(offer, wishes.pipeline, wishes.mapping)
-    if not values.get("priority"):
-        return wishes
+    pipeline, mapping = values.get("pipeline") or None, values.get("mapping") or None
+    wanted = values.get(asked.OPTION)
+    options = {asked.OPTION: asked.option_of(wanted)} if wanted is not None else {}
+    if pipeline is not None:
+        checks.check_wanted(offer, pipeline, mapping)
+        checks.check_asked(offer, pipeline, options)
+    priority = _priority(values["priority"]) if values.get("priority") else None
+    return Wishes(pipeline, mapping, priority, options)
+
+
+def _priority(text: str) -> int:
     try:
-        priority = int(values["priority"])
+        priority = int(text)
     except ValueError:
         priority = 1000
     if not -100 <= priority <= 100:
         raise Faulted("BAD_REQUEST", mistakes=[{"at": "priority", "message": "not -100 to 100"}])
-    return Wishes(wishes.pipeline, wishes.mapping, priority)
+    return priority
 
 
 def most_of(rules: Rules) -> parts.Most:
@@ -136,7 +145,7 @@ class Reading:
             await self._write(self._stage, event)
         elif self._name in self._desk.fields:
             self._value += event
-            if len(self._value) > MAX_FIELD:
+            if len(self._value) > LONGER.get(self._name, MAX_FIELD):
                 raise Faulted("BAD_REQUEST", f"the field {self._name} is too long")
         elif self._skipped is not None:
             self._skip(len(event))

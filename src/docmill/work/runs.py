@@ -90,6 +90,9 @@ class ChildRunner:
             task = replace(task, options={**task.options, "lessons": known})
         desk = JobDesk(self._pool, self._outside.services, job, file.fileno())
         ran = await self._nursery.run(task, file.fileno(), note, desk=desk)
+        if desk.asked:
+            call = {**ran.usage.call, "asked": desk.asked}
+            ran = replace(ran, usage=replace(ran.usage, call=call))
         return _as_told(ran, desk.told) if isinstance(ran, Failed) else ran
 
     async def _lessons(self, job: Claimed) -> list[dict[str, Any]]:

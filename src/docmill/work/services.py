@@ -2,10 +2,11 @@
 
 import hashlib
 import json
+import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 import structlog
 
@@ -17,6 +18,9 @@ from docmill.db.pool import OUTAGES, Pool
 from docmill.work.guard import Guard
 
 log = structlog.get_logger()
+
+# Calls of one run that are told of; a run may make thousands.
+MOST_TIMED: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +50,7 @@ class JobDesk:
     ) -> None:
         self.services: frozenset[str] = frozenset(services)
         self.told: Faulted | None = None
+        self.asked: list[dict[str, Any]] = []
         self._pool: Pool = pool
         self._services: Mapping[str, Service] = services
         self._job: Claimed = job
@@ -67,10 +72,20 @@ class JobDesk:
             return json.loads(kept)
         service = self._services[name]
         question = Question(json.loads(asked), self._job, self._document)
-        answer = await service.guard.through(partial(service.answer, question))
+        answer = await service.guard.through(partial(self._timed, name, question))
         await self._keep(digest, answer)
         failpoints.hit("answer.kept")
         return answer
+
+    async def _timed(self, name: str, question: Question) -> Any:
+        """How long the service took goes down in the job's history, whatever it answered."""
+        began_at = time.monotonic()
+        try:
+            return await self._services[name].answer(question)
+        finally:
+            if len(self.asked) < MOST_TIMED:
+                took = round((time.monotonic() - began_at) * 1000)
+                self.asked.append({"service": name, "ms": took})
 
     async def _kept(self, digest: bytes) -> bytes | None:
         try:

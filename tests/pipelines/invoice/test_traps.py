@@ -224,3 +224,21 @@ def test_a_sellers_line_over_the_address_names_both() -> None:
     assert data["seller"]["name"] == "Kraxi GmbH"
     assert data["buyer"]["name"] == "Papierflieger-Vertriebs-GmbH"
     assert (data["invoice_number"], data["issue_date"]) == ("2014-03", "2014-07-11")
+
+
+def test_an_address_ends_where_labels_begin() -> None:
+    head: list[Text] = [
+        (340, 40, "CV. Multi Jaya"),
+        (340, 54, "Jl. Ahmad Yani No. 158, Surabaya 60271"),
+        (60, 100, "Pelanggan:"),
+        (60, 114, "Toko Cahaya Utama"),
+        (60, 128, "Jl. Sudirman No. 46"),
+        (60, 142, "Medan 20112"),
+        *((60, 158 + 14 * at, label) for at, label in enumerate(("Nomor Invoice", "Jatuh Tempo"))),
+        *((160, 158 + 14 * at, value) for at, value in enumerate(("23004740", "8 Mei 2023"))),
+    ]
+
+    data = run(paper([LINE], [("Total", "100,000.00")], head))
+
+    assert data["buyer"]["address"] == "Jl. Sudirman No. 46, Medan 20112"
+    assert data["invoice_number"] == "23004740"

@@ -10,6 +10,7 @@ from docmill.pipelines.extract.chunks import Chunk, chunks_of
 from docmill.pipelines.extract.fields import Field, fields_of
 from docmill.pipelines.extract.normal import customs_of
 from docmill.pipelines.extract.running import Leaf, leaf_of, marked
+from docmill.pipelines.extract.sought import Sought
 from docmill.pipelines.extract.vectors import BEGIN, vectors_of
 from docmill.reading.blocks import blocks_of
 from docmill.reading.documents import open_document
@@ -29,6 +30,7 @@ class Read:
     warnings: list[str]
     flow: bool
     word_count: int
+    sought: Sought | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +40,7 @@ class Extract:
     name: str = "extract"
     version: str = "2"
     accepts: tuple[str, ...] = (PDF,)
+    asks: bool = True
 
     def warm(self) -> None:
         """What every run needs, once for all of them."""
@@ -45,24 +48,28 @@ class Extract:
 
     def run(self, source: Source, tools: Tools) -> Output:
         with open_document(source.file, source.content_type, tools.progress) as document:
-            read = _read(document, tools)
+            read = _read(document, tools, Sought.of(source.options, tools))
             metadata = {**document.metadata, "page_count": document.page_count}
         chunks = [*chunks_of(read.leaves)][:MAX_CHUNKS]
         data = {"pipeline": self.name, "version": self.version, "metadata": metadata}
         data |= _found(read, chunks)
+        data |= _asked(read, tools)
         rows = _rows(data, chunks, tools) if tools.rows else {}
         tools.progress(100, f"{len(read.pages)} of {metadata['page_count']} pages read")
         return Output(data, rows=rows)
 
 
-def _read(document: Document, tools: Tools) -> Read:
+def _read(document: Document, tools: Tools, sought: Sought | None) -> Read:
     read = Read([], [], [], document.warnings, False, 0)
     flow, words = False, 0
     for page in document.pages:
         read.pages.append(shapes.page(page))
-        read.leaves.append(leaf_of(page, blocks_of(page)))
+        blocks, fields = blocks_of(page), fields_of(page)
+        read.leaves.append(leaf_of(page, blocks))
         if len(read.fields) < MAX_FIELDS:
-            read.fields.extend(fields_of(page))
+            read.fields.extend(fields)
+        if sought:
+            sought.look(page, fields, blocks)
         words += sum(len(line.words) for line in page.lines)
         flow = page.flow
         if not page.lines:
@@ -73,7 +80,7 @@ def _read(document: Document, tools: Tools) -> Read:
     if len(read.fields) > MAX_FIELDS:
         read.warnings.append(f"only the first {MAX_FIELDS} fields are given")
         del read.fields[MAX_FIELDS:]
-    return Read(read.pages, marked(read.leaves), read.fields, read.warnings, flow, words)
+    return Read(read.pages, marked(read.leaves), read.fields, read.warnings, flow, words, sought)
 
 
 def _found(read: Read, chunks: list[Chunk]) -> dict[str, Any]:
@@ -89,6 +96,20 @@ def _found(read: Read, chunks: list[Chunk]) -> dict[str, Any]:
         "chunks": [shapes.chunk(chunk, boxed=boxed) for chunk in chunks],
         "warnings": read.warnings,
         "word_count": read.word_count,
+    }
+
+
+def _asked(read: Read, tools: Tools) -> dict[str, Any]:
+    """The fields that were asked for, where any were."""
+    if not read.sought:
+        return {}
+    customs = customs_of(page["text"] for page in read.pages)
+    found, warnings = read.sought.found(customs, tools)
+    read.warnings.extend(warnings)
+    return {
+        "asked": {
+            field.name: answer.shown(field.kind, boxed=not read.flow) for field, answer in found
+        }
     }
 
 

@@ -93,7 +93,7 @@ def _open_label(
     if beside and not labels.pairs(beside[0]):
         yield label, beside[0], Found.COLON_BESIDE
         return
-    below = _below(rows, index, label)
+    below = nearest_below(rows, index, label)
     if below and not labels.pairs(below):
         yield label, below, Found.COLON_BELOW
 
@@ -111,15 +111,15 @@ def _bare_label(rows: Sequence[Row], index: int, column: int) -> Iterator[tuple[
 
 
 def _heading(rows: Sequence[Row], index: int, label: Line) -> Iterator[tuple[Line, Line, Found]]:
-    below = _below(rows, index, label)
+    below = nearest_below(rows, index, label)
     if below is None or kind(below.text) == TEXT:
         return
-    under = _below(rows, index + 1, below)
+    under = nearest_below(rows, index + 1, below)
     if under is None or kind(under.text) != kind(below.text):
         yield label, below, Found.BELOW
 
 
-def _below(rows: Sequence[Row], index: int, label: Line) -> Line | None:
+def nearest_below(rows: Sequence[Row], index: int, label: Line) -> Line | None:
     """The nearest cell under a label, if it is close and not off to one side."""
     top, reach = label.box.y1, BELOW * label.box.height
     for row in rows[index + 1 : index + 1 + ROWS_BELOW]:

@@ -59,7 +59,7 @@ def walked(document: Document, tools: Tools) -> list[Page]:
         pages.append(page)
         percent = 50 * page.number // document.page_count
         tools.progress(percent, f"page {page.number} of {document.page_count}")
-    tools.progress(50, f"{len(pages)} pages read")
+    tools.progress(50, f"pages read: {len(pages)}")
     return pages
 
 

@@ -22,6 +22,7 @@ _FOREIGN: Final = re.compile(r"ihre|votre|client|buyer|customer|pembeli|kunde|yo
 _OWN: Final = re.compile(
     r"\b(?:NPWP|Tel|Telp|Phone|Fax|USt|VAT|TVA|HRB|IBAN|E-?mail|Gesch)", re.IGNORECASE
 )
+_LABELS: Final = (lexicon.NUMBER, lexicon.OTHER_NUMBER, lexicon.DATE, lexicon.DUE, lexicon.TERMS)
 _ENDS: Final = re.compile(
     r"tel|fon|phone|fax|e-?mail|www|http|@|iban|npwp|vat|ust|tva|siret|attn|up\b|invoice|rechnung|gstin|steuer"
     r"|date|datum|gln|id\b|contact|kunden",
@@ -96,7 +97,7 @@ def address_of(sheet: Sheet, name: Value | None) -> Value | None:
     last = cell
     for _, _, below in lines_below(sheet, row, name.box):
         wide = below.box.middle - last.box.middle > 2.2 * last.box.height
-        if wide or _ENDS.match(below.text) or ":" in below.text or len(lines) == MAX_LINES:
+        if wide or _ends(below.text) or len(lines) == MAX_LINES:
             break
         lines.append(below)
         last = below
@@ -105,6 +106,13 @@ def address_of(sheet: Sheet, name: Value | None) -> Value | None:
     text = ", ".join(line.text.strip(" ,") for line in lines)
     box = around([line.box for line in lines])
     return Value(text, 0.7, cell.page, box, " ".join(line.text for line in lines))
+
+
+def _ends(text: str) -> bool:
+    """Whether a line speaks of something else than where somebody is."""
+    key = lexicon.fold(text)
+    label = any(kind.fullmatch(key) for kind in _LABELS)
+    return label or ":" in text or bool(_ENDS.match(text))
 
 
 def _cell_of(sheet: Sheet, name: Value | None) -> tuple[Row, Cell] | None:

@@ -37,12 +37,13 @@ def _table(sheet: Sheet) -> Table:
 def _counted(lines: Sequence[Raw], nets: set[Decimal]) -> Sequence[Raw]:
     """The lines; with charges or discounts among them where only so they come to a printed net.
 
-    Where there are both, they are what a sum was changed by; beside a single line, it was.
+    Where there are both, a sum was changed by them; a discount between lines is of the line above.
     """
     plain = [raw for raw in lines if not raw.extra]
     extras = [raw.figures["amount"].number.value for raw in lines if raw.extra]
+    inside = any(raw.extra == "discount" for raw in lines[: len(plain)])
     own = sum((raw.figures["amount"].number.value for raw in plain), ZERO)
-    alike = len({value > 0 for value in extras}) == 1 and len(plain) > 1
+    alike = len({value > 0 for value in extras}) == 1 and not inside and len(plain) > 1
     return lines if alike and own not in nets and own + sum(extras) in nets else plain
 
 

@@ -88,7 +88,7 @@ def _read(document: Document, tools: Tools) -> list[Page]:
         pages.append(page)
         percent = 20 * page.number // max(document.page_count, page.number)
         tools.progress(percent, f"page {page.number} of {document.page_count}")
-    tools.progress(20, f"{len(pages)} pages read")
+    tools.progress(20, f"pages read: {len(pages)}")
     return pages
 
 

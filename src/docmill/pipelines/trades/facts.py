@@ -22,7 +22,8 @@ _NAMED: Final = re.compile(
     re.IGNORECASE,
 )
 _MIC: Final = re.compile(
-    r"\((X[A-Z]{3})\)|\b(XETRA|Xetra|Tradegate|Quotrix|gettex|NYSE|NASDAQ|LSE|Euronext \w+)\b"
+    r"\((X[A-Z]{3})\)|^(X(?!XXX)[A-Z]{3})\b"
+    r"|\b(XETRA|Xetra|Tradegate|Quotrix|gettex|NYSE|NASDAQ|LSE|Euronext \w+)\b"
 )
 _COMPANY: Final = re.compile(
     r"\b(?:bank\w*|broker\w*|securities|sparkasse|\w*kasse|capital|invest\w*|trading|banque"
@@ -45,14 +46,17 @@ ASSETS: Final = (
     (
         "bond",
         re.compile(
-            r"\b(?:anleihe\w*|obligation\w*|bonds?|schuldverschr\w*|notes?|pfandbrief\w*"
-            r"|inhaber schuldv\w*|treasury|nennwert)\b"
+            r"\b(?:anleihe\w*|obligation\w*|bonds?|schuldverschr\w*|(?<!contract )notes?"
+            r"|pfandbrief\w*|inhaber schuldv\w*|treasury|nennwert)\b"
         ),
     ),
     ("crypto", re.compile(r"\b(?:bitcoin|ethereum|krypto\w*|crypto\w*|btc|eth|xrp)\b")),
     (
         "fund",
-        re.compile(r"\b(?:fonds?\w*|fund|funds|sicav|opcvm|fcp|inhaber anteile|anteile|anteil)\b"),
+        re.compile(
+            r"\b(?:fonds?\w*|fund|funds|unit trust|sicav|opcvm|fcp|inhaber anteile"
+            r"|anteile|anteil)\b"
+        ),
     ),
     (
         "equity",
@@ -129,7 +133,7 @@ def name(rows: Sequence[Row], code: Value | None) -> Value | None:
     for row in rows:
         match = _NAMED.match(row.text)
         rest = row.text[match.end() :] if match else ""
-        if match and sum(char.isalpha() for char in rest) > 4 and not _heading(rest):
+        if match and sum(char.isalpha() for char in rest) > 4 and not _speaks_of_else(rest):
             cut = _trimmed(rest, code.value if code else "")
             return read_from(row, match.end(), len(row.text), cut, 0.8) if cut else None
     if code is None:
@@ -148,6 +152,13 @@ def name(rows: Sequence[Row], code: Value | None) -> Value | None:
 
 def _heading(text: str) -> bool:
     return bool(re.search(r"\b(?:ISIN|WKN|Kurs|Price|Betrag|Preis|Quantity|Menge|CUSIP)\b", text))
+
+
+def _speaks_of_else(text: str) -> bool:
+    """Headings of columns, and what securities cost, are no names."""
+    return _heading(text) or bool(
+        re.search(r"\b(?:charges?|fees?|geb(?:ü|ue)hr\w*)\b", text, re.IGNORECASE)
+    )
 
 
 def _trimmed(text: str, code: str) -> str:
@@ -179,12 +190,12 @@ def exchange(rows: Sequence[Row]) -> Value | None:
             shown = re.sub(r"\s*\(.*?\)|\s{2,}.*", "", " ".join(row.text.split()[skip:])).strip(
                 " :"
             )
-            if shown and not shown[0].isdigit():
+            if shown and not shown[0].isdigit() and not _heading(shown):
                 return read_from(row, 0, len(row.text), shown[:60], 0.75)
     for row in rows:
         match = _MIC.search(row.text)
         if match:
-            found = match[1] or match[2]
+            found = match[match.lastindex or 0]
             return read_from(row, match.start(), match.end(), found, 0.7)
     return None
 

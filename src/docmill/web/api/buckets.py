@@ -33,10 +33,11 @@ class BucketAnswer(BaseModel):
 @router.get(
     "/bucket",
     summary="How the bucket adds up, as last counted",
-    responses=problems.documented("UNAUTHORIZED", "DATABASE_DOWN", "BUSY"),
+    responses=problems.documented("UNAUTHORIZED", "FORBIDDEN", "DATABASE_DOWN", "BUSY"),
 )
 async def show_bucket(here: Here, owner: Asker) -> BucketAnswer:
-    """Counted once a day by the pollers, and by `docmill reconcile` at once."""
+    """Counted once a day by the pollers, at once by `docmill reconcile` and on the bucket page."""
+    here.watched.check(owner)
     async with reading(here.services.pool) as conn:
         counts = await bucket_counts.last(conn)
     return BucketAnswer(

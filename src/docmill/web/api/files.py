@@ -5,10 +5,11 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 from starlette.responses import Response, StreamingResponse
 
+from docmill.core.pipeline import PDF
 from docmill.ingest.checks import kind_of
 from docmill.web import problems
 from docmill.web.deps import Here
-from docmill.web.streams import attachment, opened
+from docmill.web.streams import disposition, opened
 
 router = APIRouter(tags=["results"])
 
@@ -30,8 +31,11 @@ async def signed_file(
     """The address itself is the permission; nobody is asked who he is."""
     await here.links.check(key, until, name, signature)
     first, body = await opened(here.services.store, key)
+    kind = kind_of(first)
+    # A browser shows a PDF in a viewer of its own; anything else might be a page of ours to it.
+    way = "inline" if kind == PDF else "attachment"
     headers = {
-        "content-disposition": attachment(name or "document"),
+        "content-disposition": disposition(way, name or "document"),
         "cache-control": "private, no-store",
     }
-    return StreamingResponse(body, headers=headers, media_type=kind_of(first))
+    return StreamingResponse(body, headers=headers, media_type=kind)

@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 from starlette.requests import Request
 
+from docmill.core import asked
 from docmill.core.documents import shown_filename
 from docmill.core.faults import Faulted
 from docmill.core.owners import Owner
@@ -77,6 +78,12 @@ FORM: Final[dict[str, Any]] = {
         "pipeline": {"type": "string", "description": "GET /api/pipelines lists them"},
         "mapping": {"type": "string", "description": "GET /api/mappings lists them"},
         "priority": {"type": "integer", "description": "At most what the owner is granted"},
+        "fields": {
+            "type": "string",
+            "maxLength": asked.LONGEST,
+            "description": f"{asked.SAYS}. The result has them under `asked`",
+            "examples": ["invoice_no:id,total:amount,due:date"],
+        },
     },
 }
 DOCUMENTED: Final[dict[str, Any]] = {
@@ -163,6 +170,7 @@ async def _accept_all(here: Site, received: Received, wanted: Wanted) -> list[Fi
         pipeline=wishes.pipeline or wanted.pipeline,
         mapping=wishes.mapping,
         priority=wishes.priority,
+        options=wishes.options,
     )
     outcomes: list[FileOutcome] = []
     for position, file in enumerate(received.files):

@@ -2,6 +2,7 @@
 
 from dataclasses import asdict, dataclass
 from datetime import date
+from decimal import Decimal
 from typing import Annotated, Any, Final, Literal
 from urllib.parse import urlencode
 
@@ -17,7 +18,7 @@ from docmill.web import asking
 from docmill.web.api.trades import reviewed
 from docmill.web.deps import Asker, Here
 from docmill.web.pages import render
-from docmill.web.trades import figures, pdf_of, seen_trade
+from docmill.web.trades import pdf_of, seen_trade
 
 router = APIRouter(include_in_schema=False)
 
@@ -97,12 +98,19 @@ async def trades_page(
         totals=totals,
         asked=asked,
         more=asked.query(cursor=last) if last else "",
-        figures=figures,
+        grouped=grouped,
+        bucket=here.watched.is_seen_by(owner),
+        place=here.watched.place if here.watched.is_seen_by(owner) else "",
     )
 
 
 def _row(trade: Trade) -> str:
-    return render.draw("trade_row.html", trade=trade, figures=figures, look=look(trade))
+    return render.draw("trade_row.html", trade=trade, grouped=grouped, look=look(trade))
+
+
+def grouped(number: Decimal) -> str:
+    """An exact number as people read it, in groups of three digits."""
+    return f"{number:,f}"
 
 
 def look(trade: Trade) -> str:
@@ -155,7 +163,7 @@ def _values(trade: Trade) -> list[dict[str, Any]]:
         value = getattr(trade, name)
         if value is not None:
             sure = evidence[name]["confidence"] if name in evidence else None
-            text = figures(value) if hasattr(value, "as_tuple") else str(value)
+            text = grouped(value) if isinstance(value, Decimal) else str(value)
             shown.append({"name": name, "label": label, "text": text, "sure": sure})
     return shown
 

@@ -23,3 +23,27 @@ document.addEventListener("submit", async (event) => {
     button.disabled = false;
   }
 });
+
+// New trades appear by themselves, but never under the hand of somebody who works in the list.
+const EVERY_MS = 4000;
+const found = document.querySelector("#found");
+found.dataset.drawn = found.innerHTML;
+
+async function renew() {
+  if (document.hidden || found.contains(document.activeElement)) return;
+  const answer = await fetch(location.href, { headers: { accept: "text/html" } });
+  if (!answer.ok) return;
+  const fresh = new DOMParser().parseFromString(await answer.text(), "text/html").querySelector("#found");
+  if (!fresh || fresh.innerHTML === found.dataset.drawn || found.contains(document.activeElement)) return;
+  const news = fresh.querySelectorAll("tbody tr").length - found.querySelectorAll("tbody tr").length;
+  found.dataset.drawn = fresh.innerHTML;
+  found.replaceChildren(...fresh.childNodes);
+  if (news > 0) said.textContent = news === 1 ? "1 new trade" : `${news} new trades`;
+}
+
+async function keepRenewing() {
+  await renew().catch(() => {}); // the site restarts: it is asked again
+  setTimeout(keepRenewing, EVERY_MS);
+}
+
+setTimeout(keepRenewing, EVERY_MS);

@@ -1,0 +1,157 @@
+"""How like a label on a page is to a field somebody asks for: by its words, not its letters.
+
+Words stand for what they mean (`no.`, `nr` and `#` for number, `vendor` for seller). A word in the
+label that makes another thing of it, such as the date in `invoice date`, counts against it.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from difflib import SequenceMatcher
+from functools import lru_cache
+from typing import Final
+
+from docmill.core.asked import Asked, Kind
+from docmill.reading.dates import folded
+
+ALIKE: Final = 0.62  # labels less like it are not looked at
+ABBREVIATED: Final = 0.85
+MISSPELT: Final = 0.8
+RELATED: Final = 0.8
+DESCRIBED: Final = 0.85  # of words that only the description has
+CHANGED: Final = 0.3
+FULLY: Final = 0.7  # how much of the likeness is that all asked words are in the label
+LONGEST: Final = 12
+
+_MEANINGS: Final = """
+number: no nr num number nummer numero nomor # id identifier code
+date: date dated day datum tanggal fecha
+amount: amount amt sum value betrag
+total: total totals gesamt jumlah gesamtbetrag
+due: due payable deadline faellig
+tax: tax vat gst ppn mwst ust taxes
+seller: seller vendor supplier merchant payee issuer penjual
+buyer: buyer customer client purchaser payer recipient pembeli kunde cust
+invoice: invoice inv bill rechnung faktur
+order: order purchaseorder
+reference: reference ref
+quantity: quantity qty pieces pcs
+price: price cost rate
+address: address addr
+phone: phone telephone tel mobile
+email: email mail e-mail
+description: description desc details
+net: net netto subtotal
+percent: percent percentage %
+account: account acct acc iban
+delivery: delivery shipping shipment ship delivered
+discount: discount rebate
+name: name
+currency: currency ccy curr
+period: period
+birth: birth birthday dob
+signature: signature signed
+"""
+_PHRASES: Final = (
+    ("purchase order", "purchaseorder"), ("p o", "purchaseorder"), ("po", "purchaseorder"),
+    ("bill to", "buyer"), ("billed to", "buyer"), ("sold to", "buyer"), ("invoice to", "buyer"),
+    ("ship to", "delivery address"), ("sold by", "seller"), ("issued by", "seller"),
+    ("sub total", "subtotal"), ("e mail", "email"), ("pay by", "due"),
+    ("date of birth", "birth"), ("amount due", "owed"), ("balance due", "owed"),
+    ("amount payable", "owed"),
+)  # fmt: skip
+_MEANS: Final[Mapping[str, str]] = {
+    word: line.partition(":")[0]
+    for line in _MEANINGS.strip().splitlines()
+    for word in line.partition(":")[2].split()
+}
+_KIN: Final = frozenset({frozenset({"total", "owed"}), frozenset({"due", "owed"})})
+_FILL: Final = frozenset(
+    {
+        "a", "an", "and", "as", "at", "by", "for", "from", "grand", "in", "incl", "including", "is",
+        "of", "on", "our", "please", "the", "this", "to", "your",
+    }
+)  # fmt: skip
+_LIGHT: Final = {
+    "number": 0.5, "date": 0.5, "amount": 0.5, "name": 0.5, "payment": 0.3, "code": 0.5,
+}  # fmt: skip
+_CHANGING: Final = frozenset(
+    {
+        "account", "address", "birth", "currency", "date", "delivery", "description", "discount",
+        "email", "name", "net", "number", "percent", "period", "phone", "price", "quantity",
+        "signature", "tax",
+    }
+)  # fmt: skip
+_IMPLIED: Final[Mapping[Kind, frozenset[str]]] = {
+    Kind.DATE: frozenset({"date"}),
+    Kind.AMOUNT: frozenset({"amount", "price", "currency"}),
+    Kind.NUMBER: frozenset({"number", "amount"}),
+    Kind.INTEGER: frozenset({"number", "amount"}),
+    Kind.ID: frozenset({"number", "reference"}),
+    Kind.CURRENCY: frozenset({"currency"}),
+}
+_CAMEL: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_SHARE: Final = re.compile(r"\d+(?:[.,]\d+)?\s*%")  # VAT 20%
+_PARTS: Final = re.compile(r"[^\W_]+|[#%]")
+
+
+def alike(asked: Asked, label: str) -> float:
+    """From 0 to 1."""
+    words = meanings(label)
+    if not words or len(words) > LONGEST:
+        return 0
+    names = {asked.name, asked.title} - {""}
+    implied = _IMPLIED.get(asked.kind, frozenset())
+    best = max(_likeness(meanings(name), words, implied) for name in names)
+    return max(best, _described(asked, words, implied))
+
+
+@lru_cache(maxsize=4096)
+def meanings(text: str) -> tuple[str, ...]:
+    """What the words of a name or label stand for; `invoiceNo` has two of them."""
+    plain = " ".join(_PARTS.findall(folded(_SHARE.sub(" ", _CAMEL.sub(" ", text)))))
+    padded = f" {plain} "
+    for phrase, word in _PHRASES:
+        padded = padded.replace(f" {phrase} ", f" {word} ")
+    words = [word for word in padded.split() if word not in _FILL and not word.isdecimal()]
+    return tuple(dict.fromkeys(_meaning(word) for word in words or padded.split()))
+
+
+def _meaning(word: str) -> str:
+    one = word.removesuffix("ies") + "y" if word.endswith("ies") else word.removesuffix("s")
+    return _MEANS.get(word) or _MEANS.get(one) or word
+
+
+def _likeness(asked: Sequence[str], label: Sequence[str], implied: frozenset[str]) -> float:
+    pairs = [max((_same(word, other), other) for other in label) for word in asked]
+    met = {other for same, other in pairs if same}
+    whole = sum(_weight(word) for word in asked)
+    recall = sum(_weight(w) * same for w, (same, _) in zip(asked, pairs, strict=True)) / whole
+    strange = [word for word in label if word not in met and word not in implied]
+    beside = sum(_weight(word) for word in strange)
+    precision = whole / (whole + beside) if met else 0
+    changed = CHANGED * sum(word in _CHANGING for word in strange)
+    return max(FULLY * recall + (1 - FULLY) * precision * bool(recall) - changed, 0)
+
+
+def _described(asked: Asked, label: Sequence[str], implied: frozenset[str]) -> float:
+    """A label all of whose words are in the description, and not only such as `number`."""
+    known = {*meanings(asked.description), *meanings(asked.name), *implied}
+    telling = any(_weight(word) == 1 for word in label)
+    return DESCRIBED * bool(asked.description and telling and known.issuperset(label))
+
+
+def _weight(word: str) -> float:
+    return _LIGHT.get(word, 1.0)
+
+
+@lru_cache(maxsize=4096)
+def _same(one: str, other: str) -> float:
+    if one == other:
+        return 1
+    if frozenset({one, other}) in _KIN:
+        return RELATED
+    if min(len(one), len(other)) < 3 or one[0] != other[0]:
+        return 0
+    if one.startswith(other) or other.startswith(one):
+        return ABBREVIATED
+    return MISSPELT * (SequenceMatcher(None, one, other).ratio() >= 0.85)

@@ -1,0 +1,109 @@
+"""Everything on a page that may be a label with its value, for who knows which labels to look for.
+
+More than the fields of a page: also words beside or above others, and rows of tables, which are
+worth something only to somebody who asks for just that label.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain, pairwise
+from typing import Final
+
+from docmill.pipelines.extract import labels
+from docmill.pipelines.extract.fields import Field, nearest_below
+from docmill.pipelines.extract.kinds import TEXT, kind
+from docmill.reading.blocks import Block
+from docmill.reading.pages import Box, Line, Page, line_of
+from docmill.reading.tables import Cell, Table
+
+BESIDE: Final = 0.6
+BELOW: Final = 0.5
+ROW: Final = 0.7
+ROW_END: Final = 0.65
+HEAD: Final = 0.7
+RUN: Final = 0.65
+LONGEST_RUN: Final = 12  # words
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A label, the words that may be its value, and how sure their places make us."""
+
+    label: str
+    text: str
+    page: int
+    box: Box
+    sure: float
+
+
+def pairs_of(page: Page, fields: Sequence[Field], blocks: Sequence[Block]) -> Iterator[Pair]:
+    """Those of a page that was read by OCR are less sure, as its words are."""
+    tables = [block.table for block in blocks if block.table]
+    named = (
+        Pair(field.name, field.value.text, page.number, field.value.box, field.confidence)
+        for field in fields
+    )
+    listed = (pair for table in tables for pair in _of_table(table, page.number))
+    for pair in chain(named, listed, _of_layout(page, tables)):
+        yield replace(pair, sure=pair.sure * page.confidence) if page.scanned else pair
+
+
+def _of_layout(page: Page, tables: Sequence[Table]) -> Iterator[Pair]:
+    rows = [line.cells for line in page.lines if not line.words[0].angle]
+    for index, row in enumerate(rows):
+        apart = not any(table.holds(row[0].box) for table in tables)
+        runs = (run for cell in row for run in _of_run(cell))
+        for label, value, sure in chain(_of_row(rows, index) if apart else (), runs):
+            yield Pair(label, value.text, page.number, value.box, sure)
+
+
+def _of_row(rows: Sequence[Sequence[Line]], index: int) -> Iterator[tuple[str, Line, float]]:
+    """Each label of a row with what is to its right and what is under it."""
+    row = rows[index]
+    for column, cell in enumerate(row):
+        if not labels.is_label(cell.text):
+            continue
+        if column + 1 < len(row):
+            yield cell.text, row[column + 1], BESIDE
+        under = nearest_below(rows, index, cell)
+        if under:
+            yield cell.text, under, BELOW
+
+
+def _of_run(cell: Line) -> Iterator[tuple[str, Line, float]]:
+    """A run of words cut after each of the first ones: `Invoice no 4711`."""
+    words = cell.words
+    if not 1 < len(words) <= LONGEST_RUN or labels.pairs(cell):
+        return
+    for at in range(1, min(len(words), labels.MAX_WORDS + 1)):
+        value = line_of(words[at:])
+        if kind(value.text) != TEXT:
+            yield " ".join(word.text for word in words[:at]), value, RUN
+
+
+def _of_table(table: Table, number: int) -> Iterator[Pair]:
+    rows: dict[int, list[Cell]] = {}
+    for cell in table.cells:
+        rows.setdefault(cell.row, []).append(cell)
+    head, *body = rows.values()
+    if table.columns > 2 and len(body) > 0 and all(kind(cell.text) == TEXT for cell in head):
+        yield from _under_heads(head, body, number)
+    else:
+        body = [head, *body]
+    for row in body:
+        for cell, value in pairwise(row):
+            yield Pair(cell.text, value.text, number, value.box, ROW)
+        if len(row) > 2:
+            yield Pair(row[0].text, row[-1].text, number, row[-1].box, ROW_END)
+
+
+def _under_heads(
+    head: Sequence[Cell], body: Sequence[Sequence[Cell]], number: int
+) -> Iterator[Pair]:
+    """What stands under each head of a table that has one row; of several none is the value."""
+    if len(body) != 1:
+        return
+    under = {cell.column: cell for cell in body[0]}
+    for cell in head:
+        if value := under.get(cell.column):
+            yield Pair(cell.text, value.text, number, value.box, HEAD)

@@ -1,0 +1,87 @@
+import json
+from typing import Any
+
+import pytest
+
+from docmill.core.asked import Asked, Kind, asked_in, option_of
+from docmill.core.faults import Faulted
+
+
+def asked(text: str) -> tuple[Asked, ...]:
+    kept = json.loads(json.dumps({"fields": option_of(text)}))
+    return asked_in(kept)
+
+
+def mistake(text: str) -> str:
+    with pytest.raises(Faulted) as caught:
+        option_of(text)
+    assert caught.value.fault.status == 400
+    (told,) = caught.value.facts["mistakes"]  # pyright: ignore[reportGeneralTypeIssues, reportUnknownVariableType]
+    return f"{told['at']}: {told['message']}"
+
+
+def schema(**properties: Any) -> str:
+    return json.dumps({"type": "object", "properties": properties})
+
+
+def test_a_list_names_fields_and_their_types() -> None:
+    assert asked("invoice_no, total:Amount ,due : date,paid:bool") == (
+        Asked("invoice_no"),
+        Asked("total", Kind.AMOUNT),
+        Asked("due", Kind.DATE),
+        Asked("paid", Kind.YES_NO),
+    )
+
+
+def test_a_json_schema_says_the_same_and_more() -> None:
+    given = schema(
+        invoice_no={"type": "string"},
+        due={"type": ["string", "null"], "format": "date", "title": "Pay until"},
+        total={"type": "string", "format": "amount", "description": "what must\n be paid"},
+        pages={"anyOf": [{"type": "integer"}, {"type": "null"}], "default": None},
+        paid={"type": "boolean"},
+    )
+    assert asked(given) == (
+        Asked("invoice_no"),
+        Asked("due", Kind.DATE, "Pay until"),
+        Asked("total", Kind.AMOUNT, "", "what must be paid"),
+        Asked("pages", Kind.INTEGER),
+        Asked("paid", Kind.YES_NO),
+    )
+    assert option_of(schema(a={"type": "string"})) == option_of("a")
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("", "asks for nothing"),
+        ("a,,b", "1 to 64 letters"),
+        ("12", "a letter among them"),
+        ("a" * 65, "1 to 64 letters"),
+        ("a\nb", "1 to 64 letters"),
+        ("a,b,a", "'a' is asked for twice"),
+        ("total:money bag", "there is no type 'money bag'; types are text, amount"),
+        (",".join(f"f{at}" for at in range(51)), "asks for 51 fields; at most 50"),
+        ("{", "begins like JSON and is none"),
+        ("[" * 100_000, "begins like JSON and is none"),
+        ('["a"]', "not an array"),
+        ("{}", '"properties"'),
+        ('{"type": "array", "properties": {}}', '"properties"'),
+        ('{"properties": {}}', "asks for nothing"),
+        ('{"properties": {"a": 1}}', "fields.properties.a: must be an object"),
+        (schema(a={"type": "object"}), "fields.properties.a: type must be one of string"),
+        (schema(a={"type": ["string", "number"]}), "one type, or that and null"),
+        (schema(a={"type": 7}), "one type"),
+        (schema(a={"anyOf": [["x"], 3]}), "one type"),
+        (schema(a={"type": "string", "pattern": "x"}), "'pattern' is not understood"),
+        (schema(a={"type": "string", "format": "uri"}), "there is no type 'uri'"),
+        (schema(a={"type": "boolean", "format": "date"}), "format goes with"),
+        (schema(a={"type": "string", "title": 3}), "fields.properties.a.title: must be text"),
+    ],
+)
+def test_a_bad_schema_is_refused_with_what_is_wrong(text: str, says: str) -> None:
+    assert says in mistake(text)
+
+
+def test_fifty_fields_are_taken() -> None:
+    assert len(asked(",".join(f"f{at}" for at in range(50)))) == 50
