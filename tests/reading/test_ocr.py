@@ -122,7 +122,7 @@ def test_a_page_that_takes_long_shows_signs_of_life(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(pulse, "EVERY", 0.001)
     told: list[tuple[int, str]] = []
     file = io.BytesIO(scanned(ORIGINAL))
-    with open_document(file, PDF, lambda *said: told.append(said)) as document:
+    with open_document(file, PDF, lambda percent, stage: told.append((percent, stage))) as document:
         list(document.pages)
 
     assert set(told) == {(0, "reading the picture of page 1")}
