@@ -111,8 +111,10 @@ def european(currency: str = "EUR", **given: Any) -> dict[str, Any]:
 
 
 def is_same(left: Any, right: Any) -> bool:
-    """Equal values: numbers by their worth, whatever their zeros."""
+    """Equal values: the same text, or numbers of the same worth, whatever their zeros."""
+    if left == right:
+        return True
     try:
         return Decimal(left) == Decimal(right)
     except (ArithmeticError, TypeError, ValueError):
-        return left == right
+        return False

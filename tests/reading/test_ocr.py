@@ -12,7 +12,7 @@ from bench.layouts import draw
 from bench.styles import style
 
 from docmill.core.pipeline import PDF
-from docmill.reading import ocr
+from docmill.reading import ocr, pdfium, pictures, pulse
 from docmill.reading.documents import open_document
 from docmill.reading.pages import Document, Page
 from docmill.work.child import Limits, Nursery, Ran, Returned, Task
@@ -35,6 +35,11 @@ ORIGINAL = make_pdf([TEXTS])
 def read(data: bytes) -> tuple[Document, list[Page]]:
     with open_document(io.BytesIO(data), PDF) as document:
         return document, list(document.pages)
+
+
+def pixels_of(data: bytes) -> Gray:
+    with pdfium.opened(data) as pdf, pdfium.loaded(pdf, 0) as page:
+        return pictures.drawn(page, pdfium.shape(page).size)
 
 
 @needs_ocr
@@ -89,12 +94,48 @@ def test_without_the_engine_a_picture_is_said_to_be_one(monkeypatch: pytest.Monk
 
 
 @needs_ocr
-def test_a_picture_of_nothing_but_noise_is_given_up_in_time() -> None:
+def test_a_picture_of_nothing_but_noise_is_given_up() -> None:
     noise = np.random.default_rng(1).integers(0, 256, (2200, 1700)).astype(np.uint8)
     document, (page,) = read(picture_pdf([noise]))
 
     assert not page.lines
-    assert document.warnings == ["page 1 is a picture too slow to read; parts may be missing"]
+    assert document.warnings == ["page 1 holds too much to read it as a picture; it was left out"]
+
+
+@needs_ocr
+def test_a_page_is_given_up_by_what_is_on_it_and_not_by_the_clock(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    _, (page,) = read(scanned(ORIGINAL))
+    work = ocr.read(pixels_of(scanned(ORIGINAL)), (page.width, page.height)).work
+    monkeypatch.setattr(ocr, "MOST_WORK", work)
+    _, (enough,) = read(scanned(ORIGINAL))
+    monkeypatch.setattr(ocr, "MOST_WORK", work - 1)
+    document, (given_up,) = read(scanned(ORIGINAL))
+
+    assert (enough.text, given_up.lines) == (page.text, ())
+    assert document.warnings == ["page 1 holds too much to read it as a picture; it was left out"]
+
+
+@needs_ocr
+def test_a_page_that_takes_long_shows_signs_of_life(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pulse, "EVERY", 0.001)
+    told: list[tuple[int, str]] = []
+    file = io.BytesIO(scanned(ORIGINAL))
+    with open_document(file, PDF, lambda percent, stage: told.append((percent, stage))) as document:
+        list(document.pages)
+
+    assert set(told) == {(0, "reading the picture of page 1")}
+
+
+def test_who_hangs_falls_silent(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pulse, "EVERY", 0.001)
+    monkeypatch.setattr(pulse, "MOST_SECONDS", 0.0)
+    told: list[int] = []
+    with pulse.beating(lambda: told.append(1)):
+        sum(range(1_000_000))
+
+    assert not told
 
 
 @needs_ocr

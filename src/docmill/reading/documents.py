@@ -7,16 +7,21 @@ from docmill.core.faults import Faulted
 from docmill.core.pipeline import DOCX, PDF, TEXT
 from docmill.reading.docx import open_docx
 from docmill.reading.pages import Document
-from docmill.reading.pdf import open_pdf
+from docmill.reading.pdf import Progress, open_pdf, unheard
 from docmill.reading.text import open_text
 
-_READERS: Final = {PDF: open_pdf, DOCX: open_docx, TEXT: open_text}
+_OTHERS: Final = {DOCX: open_docx, TEXT: open_text}
 
 
-def open_document(file: BinaryIO, content_type: str) -> AbstractContextManager[Document]:
-    """A context that gives the Document. Pages are read as they are asked for, and then let go."""
+def open_document(
+    file: BinaryIO, content_type: str, progress: Progress = unheard
+) -> AbstractContextManager[Document]:
+    """A context that gives the Document. Pages are read as they are asked for, and then let go.
+
+    A page that takes long tells `progress` meanwhile.
+    """
     plain = content_type.partition(";")[0].strip().lower()
-    if plain not in _READERS:
+    if plain != PDF and plain not in _OTHERS:
         raise Faulted("UNSUPPORTED_TYPE", f"no reader for {plain}")
     file.seek(0)
-    return _READERS[plain](file)
+    return open_pdf(file, progress) if plain == PDF else _OTHERS[plain](file)

@@ -4,9 +4,8 @@ That is English and German; Indonesian, French and Spanish are used where their 
 """
 
 import re
-import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.util import find_spec
@@ -22,6 +21,7 @@ from docmill.reading.noise import cleaned, is_crowded, is_noisy
 from docmill.reading.order import upright
 from docmill.reading.pages import Box, Word, around
 from docmill.reading.pictures import DPI, Pixels
+from docmill.reading.pulse import beating
 
 try:
     import tesserocr  # here and not later: the warm parent loads it once for all its children
@@ -32,8 +32,10 @@ LANGUAGES: Final = ("eng", "ind", "deu", "fra", "spa")
 SURE: Final = 0.7  # a page below may be upside down
 LEAST: Final = 30.0  # a word below is noise
 LEAST_MARK: Final = 80.0  # so is a dash or a bar below: mostly a rule or a fold
-# A run that is silent for ten seconds is killed, and reading a page is silent.
-PAGE_SECONDS: Final = 8.0
+# What a page may cost, in heights of its lines: 1,000 take about 0.4 s. It is counted and not
+# timed, so that a busy machine reads the same. Small print on a whole A4 page costs 12,000.
+MOST_WORK: Final = 40_000
+LINE_WORK: Final = 20  # what each line costs besides its length
 ASCENT: Final = 0.2  # of a row's height: what fonts keep free above their letters
 SPLIT: Final = 0.65  # of the height: a number in two words is one up to this gap
 LEVEL: Final = 0.002  # a slope below needs no levelling
@@ -45,11 +47,12 @@ _GROUP: Final = re.compile(r"\d{3}(?![\d/-])|\d\d$")
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What was read from one picture. `confidence` from 0 to 1; `whole`: time was enough."""
+    """What was read from one picture. `confidence` from 0 to 1; `whole`: all was read."""
 
     words: tuple[Word, ...]
     confidence: float
     whole: bool = True
+    work: float = 0.0
 
     @property
     def worth(self) -> float:
@@ -96,22 +99,32 @@ def _engine() -> Any:
     return engine
 
 
-def read(pixels: Pixels, size: tuple[float, float]) -> Reading:
-    """The words of a page's picture: noise is cleaned first, a page that lies turned is turned."""
+def read(
+    pixels: Pixels, size: tuple[float, float], alive: Callable[[], None] = lambda: None
+) -> Reading:
+    """The words of a page's picture: noise is cleaned first, a page that lies turned is turned.
+
+    `alive` is called while it lasts.
+    """
+    with beating(alive):
+        return _read(pixels, size)
+
+
+def _read(pixels: Pixels, size: tuple[float, float]) -> Reading:
     assert tesserocr
-    until = time.monotonic() + PAGE_SECONDS
     if is_noisy(pixels):
         pixels = cleaned(pixels)
         if is_crowded(pixels):
             return Reading((), 0.0, whole=False)
-        return _attempt(pixels, size, mode=tesserocr.PSM.SPARSE_TEXT, until=until)
-    best = _attempt(pixels, size, mode=tesserocr.PSM.AUTO, until=until)
-    turn = _turn_of(best.words)
+        return _attempt(pixels, size, mode=tesserocr.PSM.SPARSE_TEXT)
+    best = _attempt(pixels, size, mode=tesserocr.PSM.AUTO)
+    turn, spent = _turn_of(best.words), best.work
     turns = (turn, 360 - turn) if turn else (180, 90, 270)
     for angle in turns if turn or best.confidence < SURE else ():
-        if time.monotonic() > until - PAGE_SECONDS / 2:
+        if spent > MOST_WORK / 2:
             break
-        again = _attempt(pixels, size, mode=tesserocr.PSM.AUTO, until=until, turn=angle)
+        again = _attempt(pixels, size, mode=tesserocr.PSM.AUTO, turn=angle)
+        spent += again.work
         best = max(again, best, key=lambda reading: reading.worth)
         if again.confidence >= SURE:
             return again
@@ -126,9 +139,7 @@ def _turn_of(words: Sequence[Word]) -> int:
     return letters.most_common(1)[0][0] if letters else 0
 
 
-def _attempt(
-    pixels: Pixels, size: tuple[float, float], *, mode: int, until: float, turn: int = 0
-) -> Reading:
+def _attempt(pixels: Pixels, size: tuple[float, float], *, mode: int, turn: int = 0) -> Reading:
     """One reading; text that runs at the angle `turn` is turned upright for it."""
     image = np.ascontiguousarray(np.rot90(pixels, turn // 90))
     height, width = image.shape
@@ -136,8 +147,11 @@ def _attempt(
     engine.SetPageSegMode(mode)
     engine.SetImageBytes(image.tobytes(), width, height, 1, width)
     engine.SetSourceResolution(DPI)
-    left = max(int(1000 * (until - time.monotonic())), 1)
-    whole = engine.Recognize(left)
+    work = _work(engine)
+    if work > MOST_WORK:
+        engine.Clear()
+        return Reading((), 0.0, whole=False, work=work)
+    engine.Recognize()
     found = [word for word in _found(engine) if _believed(word)]
     engine.Clear()
     letters = sum(len(word.text) for word in found) or 1
@@ -146,7 +160,21 @@ def _attempt(
     scale = frame[0] / width, frame[1] / height
     level = _levelled(_joined(found), width)
     words = [_placed(word, scale, frame, turn) for word in level]
-    return Reading(tuple(words), round(sure / 100, 3), whole)
+    return Reading(tuple(words), round(sure / 100, 3), work=work)
+
+
+def _work(engine: Any) -> float:
+    """What reading would cost, by the lines that are on the page; reading needs them anyway."""
+    library: Any = tesserocr
+    level = library.RIL.TEXTLINE
+    lines = engine.AnalyseLayout()
+    boxes = (
+        [line.BoundingBox(level) for line in library.iterate_level(lines, level)] if lines else []
+    )
+    return sum(
+        LINE_WORK + max(right - left, bottom - top) / max(min(right - left, bottom - top), 1)
+        for left, top, right, bottom in filter(None, boxes)
+    )
 
 
 def _believed(word: _Found) -> bool:

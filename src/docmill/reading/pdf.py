@@ -1,9 +1,10 @@
 """PDF: pages one at a time, within limits of our own; what cannot be read is said, not raised."""
 
 import re
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from typing import BinaryIO, Final
 
 from docmill.core.faults import Faulted
@@ -37,18 +38,23 @@ _FACTS: Final = {
 _DATE: Final = re.compile(
     r"(?:D:)?(\d{4})(\d\d)?(\d\d)?(\d\d)?(\d\d)?(\d\d)?(?:(Z)|([+-]\d\d)'?(\d\d)?)?"
 )
+Progress = Callable[[int, str], None]
 _WHY: Final = {
     pdfium.PASSWORD_NEEDED: "encrypted, and the empty password does not open it",
     pdfium.LOCK_UNKNOWN: "encrypted in a way PDFium does not know",
 }
 
 
+def unheard(percent: int, stage: str) -> None:
+    """Progress that nobody waits for."""
+
+
 @contextmanager
-def open_pdf(file: BinaryIO) -> Generator[Document, None, None]:
+def open_pdf(file: BinaryIO, progress: Progress = unheard) -> Generator[Document, None, None]:
     """The PDF, opened. Raises BAD_PDF at once when there is nothing in it to read."""
     with checked(file) as pdf:
         warnings: list[str] = []
-        yield Document(pdf.page_count, _metadata(pdf), _pages(pdf, warnings), warnings)
+        yield Document(pdf.page_count, _metadata(pdf), _pages(pdf, warnings, progress), warnings)
 
 
 @contextmanager
@@ -93,11 +99,12 @@ def iso_date(text: str) -> str:
     return f"{date}T{hour}:{minute or '00'}:{second or '00'}{zone}"
 
 
-def _pages(pdf: pdfium.Pdf, warnings: list[str]) -> Iterator[Page]:
+def _pages(pdf: pdfium.Pdf, warnings: list[str], progress: Progress) -> Iterator[Page]:
     """Every page that loads; BAD_PDF at the end when none did."""
     room, loaded = MAX_CHARS, 0
     for index in range(pdf.page_count):
-        page, used = _page(pdf, index, room, warnings)
+        told = partial(progress, 0, f"reading the picture of page {index + 1}")
+        page, used = _page(pdf, index, room, warnings, told)
         if page is None:
             warnings.append(f"page {index + 1} can't be read")
             continue
@@ -108,7 +115,9 @@ def _pages(pdf: pdfium.Pdf, warnings: list[str]) -> Iterator[Page]:
         raise Faulted("BAD_PDF", f"none of its {pdf.page_count} pages loads")
 
 
-def _page(pdf: pdfium.Pdf, index: int, room: int, warnings: list[str]) -> tuple[Page | None, int]:
+def _page(
+    pdf: pdfium.Pdf, index: int, room: int, warnings: list[str], alive: Callable[[], None]
+) -> tuple[Page | None, int]:
     """One page and how many characters it took, or no page."""
     with pdfium.loaded(pdf, index) as handle:
         if not handle:
@@ -118,7 +127,7 @@ def _page(pdf: pdfium.Pdf, index: int, room: int, warnings: list[str]) -> tuple[
         lines, rules = lines_of(words, shape.size), rules_of(handle, shape)
         page = Page(index + 1, round(width, 2), round(height, 2), lines, rules=rules)
         if _is_picture(words, handle, shape):
-            page = _scanned(page, handle, warnings)
+            page = _scanned(page, handle, warnings, alive)
     return page, count
 
 
@@ -143,15 +152,17 @@ def _is_picture(words: Sequence[Word], handle: int, shape: pdfium.PageShape) -> 
     return pictures.covered(handle, shape) >= (MOST_IMAGE if words else SOME_IMAGE)
 
 
-def _scanned(page: Page, handle: int, warnings: list[str]) -> Page:
+def _scanned(page: Page, handle: int, warnings: list[str], alive: Callable[[], None]) -> Page:
     """The page with what OCR reads from its picture beside the text it has."""
     if not ocr.installed():
         warnings.append(f"page {page.number} is a picture; OCR is not installed")
         return page
     size = page.width, page.height
-    seen = ocr.read(pictures.drawn(handle, size), size)
+    seen = ocr.read(pictures.drawn(handle, size), size, alive)
     if not seen.whole:
-        warnings.append(f"page {page.number} is a picture too slow to read; parts may be missing")
+        warnings.append(
+            f"page {page.number} holds too much to read it as a picture; it was left out"
+        )
     elif seen.words and seen.confidence < HARD:
         warnings.append(f"page {page.number} is a picture that is hard to read")
     known = [word.box for word in page.words]

@@ -26,6 +26,8 @@ _BY_RULE: Final[Mapping[str, str]] = {
     "BR-45": "totals.net",
     "BR-46": "totals.tax",
     "BR-48": "lines.tax_rate",
+    "BR-CL-03": "currency",
+    "BR-CL-04": "currency",
     "BR-CO-10": "totals.net",
     "BR-CO-13": "totals.net",
     "BR-CO-14": "totals.tax",
@@ -40,6 +42,7 @@ _BY_RULE: Final[Mapping[str, str]] = {
 }
 _LINE: Final = re.compile(r"(?:InvoiceLine|TradeLineItem)(?:\[(\d+)\])?")
 _BY_PLACE: Final = (
+    ("CurrencyCode", "currency"),
     ("InvoiceLine", "lines"),
     ("IncludedSupplyChainTradeLineItem", "lines"),
     ("AccountingSupplierParty", "seller"),

@@ -16,7 +16,7 @@ ROWS_ABOVE: Final = 4
 PROSE: Final = 70
 LONG: Final = 6
 _CONTEXT: Final = re.compile(
-    r"(?:\b(?:auf|on|aus|von|sur|of|dari|x|de|every|bis|from|over)|(?<!\w)[x×*@])\s*$",
+    r"(?:\b(?:auf|on|aus|(?<!höhe )von|sur|of|dari|x|de|every|bis|from|over)|(?<!\w)[x×*@])\s*$",
     re.IGNORECASE,
 )
 _LETTERS: Final = re.compile(r"[^\W\d_]\.?[^\W\d_]")
@@ -46,7 +46,7 @@ def amounts_of(sheet: Sheet, skipped: frozenset[int]) -> list[Amount]:
 def _of_row(sheet: Sheet, row: Row) -> Iterator[Amount]:
     inside = [figure for figure in figures(row, sheet.mark) if _money(figure)]
     for at, figure in enumerate(inside):
-        label = label_of(row, figure)
+        label = _own_clause(inside[:at], figure) or label_of(row, figure)
         if _CONTEXT.search(label):
             continue
         label = label if len(label) <= PROSE else ""
@@ -60,6 +60,14 @@ def _of_row(sheet: Sheet, row: Row) -> Iterator[Amount]:
             yield Amount("", figure.number.value, 0.0, figure, label, figure.cell.page)
         if not kind or not last or (at and not _label_between(row, inside[at - 1], figure)):
             yield from _by_heading(sheet, row, figure)
+
+
+def _own_clause(before: list[Figure], figure: Figure) -> str:
+    """In a sentence with several amounts, the words since the last one."""
+    if not before or before[-1].cell is not figure.cell or len(figure.cell.text) < PROSE:
+        return ""
+    clause = figure.cell.text[before[-1].number.end : figure.number.start]
+    return clause if _LETTERS.search(_without_numbers(clause)) else ""
 
 
 def _readings(kind: str, weight: float, figure: Figure, label: str) -> Iterator[Amount]:
@@ -87,7 +95,10 @@ def label_of(row: Row, figure: Figure) -> str:
         if _LETTERS.search(_without_money(left[index].text)):
             return _joined(left, index) + " " + own
     behind = figure.cell.text[figure.number.end :]
-    return behind if _LETTERS.search(behind) and len(behind) < 30 else ""
+    if _LETTERS.search(behind) and len(behind) < 30:
+        return behind
+    right = next((cell.text for cell in row.cells if cell.box.x0 >= figure.cell.box.x1), "")
+    return right if len(right) < 30 and not left and role(right)[0] else ""
 
 
 def _joined(left: list[Cell], index: int) -> str:

@@ -15,14 +15,21 @@ from docmill.reading import dates, numbers
 from docmill.reading.pages import Box
 
 SHORT: Final = 40  # characters: what may be a label
+SERIAL: Final = 0.25
 AGAIN: Final = 0.06  # for each further place that says the same
 _ID: Final = re.compile(r"[A-Za-z0-9][\w/.&#+-]*(?:\s?/\s?[\w.-]+)*")
 _NO: Final = re.compile(
     r"(?:\(\d+\)\s*|(?:n[°ºr]|no|num(?:mer|ber|[ée]ro)?|#)[.:]*\s*[:#]?\s+|[:#]\s*)+", re.IGNORECASE
 )
 _SPACED: Final = re.compile(r"[A-Z]{1,4}(?: \d[\w/.-]*){1,3}")
-_MONTH_YEAR: Final = re.compile(r"(?:\d{1,2}/\d{4}|\d{1,3}%)$")
-_PLACES: Final = {Where.BEHIND: 0.0, Where.BESIDE: 0.02, Where.BELOW: 0.08, Where.FAR_BELOW: 0.3}
+_MONTH_YEAR: Final = re.compile(r"(?:(?:0?[1-9]|1[0-2])/(?:19|20)\d\d|\d{1,3}%)$")
+_PLACES: Final = {
+    Where.BEHIND: 0.0,
+    Where.BESIDE: 0.02,
+    Where.BELOW: 0.08,
+    Where.FAR_BELOW: 0.3,
+    Where.BEFORE: 0.35,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,21 +71,23 @@ def number(sheet: Sheet, phrases: list[Phrase]) -> Value | None:
     for pattern, weight in kinds:
         for phrase in matching(phrases, pattern):
             found += _numbers(sheet, phrase, weight)
+    for phrase in matching(phrases, lexicon.NUMBER_SERIAL):  # a tax invoice has no other
+        found += _numbers(sheet, phrase, SERIAL)
     return best(found)
 
 
 def _numbers(sheet: Sheet, phrase: Phrase, weight: float) -> Iterator[Candidate]:
     before = "" if phrase.first else lexicon.fold(phrase.cell.text[: phrase.start])
     strong = weight == 1.0
-    if lexicon.NOT_NUMBER.fullmatch(before + phrase.key):
+    if weight > SERIAL and lexicon.NOT_NUMBER.fullmatch(before + phrase.key):
         return
-    if before and not strong:
+    if before and SERIAL < weight < 1:
         title = lexicon.NUMBER_TITLE.fullmatch(lexicon.fold(phrase.cell.text.split()[0]))
         if not title or weight > 0.5 or len(before) > 40:
             return
         weight = 0.9
     for spot in spots(sheet, phrase):
-        if not strong and spot.where is Where.FAR_BELOW:
+        if not strong and spot.where >= Where.FAR_BELOW:
             return
         text = spot.text
         skip = _NO.match(text)

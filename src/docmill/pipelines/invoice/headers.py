@@ -16,6 +16,7 @@ _TWO: Final = re.compile(r"(.*[a-zà-ÿ.]|[A-ZÀ-Þ]{3,})([A-ZÀ-Þ].*)")
 MAX_WORDS: Final = 5
 ROWS_AROUND: Final = 4
 LEADING: Final = 1.5  # of the height: how far the rows of one heading lie apart
+LARGE: Final = 10_000  # a number that is no year and no code over a column
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +90,8 @@ def _header(sheet: Sheet, row: Row) -> Header | None:
 
 def _numeric(row: Row, sheet: Sheet) -> bool:
     numbers = [number for cell in row.cells for number in find(cell.text, sheet.mark)]
-    return sum(not number.percent for number in numbers) > 1
+    large = any(number.value >= LARGE for number in numbers if not number.percent)
+    return large or sum(not number.percent for number in numbers) > 1
 
 
 def _named(row: Row) -> Iterator[tuple[Column, Cell]]:

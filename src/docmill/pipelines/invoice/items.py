@@ -18,6 +18,8 @@ MARGIN: Final = 6.0
 ROWS_UNDER: Final = 14
 ROWS_OVER: Final = 3
 LEADING: Final = 1.9
+_WORD: Final = re.compile(r"(?<!\w)[^\W\d_]{3,}(?!\w)")
+_LABELLED: Final = re.compile(r"[^:\d]+:\s*[\d.,]+\s?\w{0,3}%?")
 _UNIT: Final = re.compile(r"[^\W\d_][\w²³.()/]{0,14}")
 
 
@@ -108,9 +110,9 @@ def _described(
 
 
 def _is_wordy(words: Sequence[Word]) -> bool:
-    """Whether words say something, and are no code in brackets."""
-    letters = sum(char.isalpha() for word in words for char in word.text)
-    return letters > 2 and not words[0].text.startswith("(")
+    """Whether words say something, and are no code, no code in brackets and no labelled number."""
+    text = " ".join(word.text for word in words)
+    return bool(_WORD.search(text)) and text[0] != "(" and not _LABELLED.fullmatch(text)
 
 
 def _value(figure: Figure | None, number: Decimal | None, confidence: float) -> Value | None:

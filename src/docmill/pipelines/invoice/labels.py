@@ -15,7 +15,9 @@ MAX_STARTS: Final = 8
 MAX_KEY: Final = 40
 REACH: Final = 4.4  # of the height: how far under its label a value may stand
 EDGE: Final = 3.0
-_TOKEN: Final = re.compile(r"[^\s:/]+:?|:|/")
+_TOKEN: Final = re.compile(  # letters set wide apart are one word
+    r"(?<!\S)[^\W\d_](?: {1,2}[^\W\d_]){3,}(?!\S)|[^\s:/]+:?|:|/"
+)
 _NUMBERING: Final = re.compile(r"\(?\d{1,2}[).]\s*(?=[^\W\d])")
 _LEAD: Final = re.compile(r"^[\s:=.#>–-]+")
 _INSIDE_ID: Final = re.compile(r"[/.-]+\w*\d")
@@ -32,6 +34,7 @@ class Where(IntEnum):
     BESIDE = 1
     BELOW = 2
     FAR_BELOW = 3
+    BEFORE = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +138,9 @@ def spots(sheet: Sheet, phrase: Phrase) -> Iterator[Spot]:
         yield Spot(cell, 0, Where.FAR_BELOW if count else Where.BELOW)
     if not phrase.first and phrase.end == len(phrase.cell.text):
         yield from _wrapped(sheet, phrase)
+    alone = phrase.first and phrase.end == len(phrase.cell.text)
+    if alone and phrase.column == len(phrase.row.cells) - 1 > 0:
+        yield Spot(phrase.row.cells[-2], 0, Where.BEFORE)
 
 
 def _wrapped(sheet: Sheet, phrase: Phrase) -> Iterator[Spot]:

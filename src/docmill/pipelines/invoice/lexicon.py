@@ -17,7 +17,7 @@ _KEPT: Final = re.compile(r"[^a-z0-9#%]")
 _PAPER: Final = (
     r"(?:tax|sales|commercial|vat|proforma)?(?:invoice|inv|\w*rechnung|faktura|faktur|facture"
     r"|factura|factuur|fattura|fatura|tagihan|nota|kwitansi|bill|beleg|gutschrift|creditnote"
-    r"|receipt|avoir)"
+    r"|receipt|avoir|folio|notedhonoraires|honorarnote)"
 )
 _NO: Final = r"(?:nr|no|number|nummer|numero|nomor|nomer|num|n|id|#|nbr|code)"
 
@@ -34,6 +34,7 @@ NUMBER_WEAK: Final = re.compile(
     rf"|{_NO}(?:de|del)?(?:document|documento|dokumen|piece|pieza|bukti|voucher)"
     r"|(?:booking|transaction|reference|ref|order)(?:id|no|number)|reference|referensi"
 )
+NUMBER_SERIAL: Final = re.compile(rf"(?:kodedan)?{_NO}serifakturpajak")
 NOT_NUMBER: Final = re.compile(
     r".*(?:seri|fakturpajak|order|pesanan|delivery|suratjalan|liefer|kunde|client|customer"
     r"|pelanggan|associe|origin|bestell|auftrag|contract|kontrak|projet|project|rekening|account"
@@ -224,7 +225,7 @@ COMPANY: Final = re.compile(
     r"|LLP|Pty|PD\.?|KAP|Pvt\.?|PT\.?|P\.T\.|CV\.?|C\.V\.|UD\.?|Tbk\.?|Persero|Perum|S\.?L\.?U?\.?"
     r"|S\.?r\.?l\.?|B\.?V\.?|N\.?V\.?|Co\.|Company|Oy|AB|A/S|ApS|Sdn\.?|Bhd\.?|Pte\.?|Firma"
     r"|Koperasi|KOPERASI|Yayasan|Toko|TOKO|S\.? ?Coop\.?|gGmbH|Stiftung|Verlag"
-    r"|Versicherung\w*)(?!\w)"
+    r"|Versicherung\w*|& ?(?:[Rr]ekan|REKAN|Partners?|Associés|Associates|Söhne|Sons|Fils))(?!\w)"
 )
 
 

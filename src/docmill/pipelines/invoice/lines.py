@@ -15,6 +15,7 @@ from docmill.pipelines.invoice.roles import role
 
 SAMPLE: Final = 8  # rows that are asked which columns add up
 COLUMNS: Final = 6
+LONG: Final = 5  # words: what a payment that is subtracted is called at most
 STRAY: Final = 5.0  # of the height: how far from its amount a quantity or price may stand
 _ENDS: Final = frozenset(
     {"net", "gross", "tax", "due", "paid", "base", "other_base", "withholding"}
@@ -141,8 +142,10 @@ def _counted(row: Placed, header: Header, before: int) -> bool:
 
 
 def _described(row: Placed, header: Header, label: str) -> bool:
-    """Whether a row only speaks of tax, as `Tax advice in March` does, and is no sum."""
+    """Whether a row only speaks of tax, as `Tax advice in March` does, or sells a down payment."""
     words = _words(row, header).split()
+    if label == "paid":
+        return len(words) > LONG
     rate = any(figure.number.percent for figure in (*row.loose, *row.numbers.values()))
     return label == "tax" and len(words) > 3 and not rate
 

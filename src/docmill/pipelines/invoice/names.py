@@ -25,7 +25,9 @@ _FIGURES: Final = re.compile(r"\d")
 _PLACE: Final = re.compile(r"(?:[A-Z]{1,2}-)?\d{4,6}\b|.*\s\d{1,4}\s?[a-zA-Z]?$")
 _LABEL: Final = re.compile(
     r"(?:(?:a/c |account )?name|nama|nom|company|kepada|yth\.?|to|client|atas nama|a\.?n\.?)\s?:\s*"
-    r"|(?:a/n|a\.n\.|atas nama|an\.|kepada yth\.?|yth\.?)\s+",
+    r"|(?:a/n|a\.n\.|atas nama|an\.|kepada yth\.?|yth\.?)\s+"
+    r"|(?:invoice|bill|facture|rechnung) (?:from|by|de|von)\s+"
+    r"|(?:direksi|direktur(?: utama)?|pimpinan)\s+(?=(?:PT|CV|UD)\b)",
     re.IGNORECASE,
 )
 _NOT_NAME: Final = re.compile(
@@ -36,7 +38,7 @@ _NOT_NAME: Final = re.compile(
     r"|purchase|order|po\b|ref|your|our|ihre|unsere|wir\b|terms|currency|wahrung|währung|id\b|duns"
     r"|contact|kontakt|account|bank|iban|swift|subject|betreff|status|powered|www|http|document"
     r"|dokumen|periode?|due|jatuh|termin|website|code|sitz|gesch[äa]ftsf|amtsgericht|(?:herrn?"
-    r"|frau|mr|mrs|bapak|ibu|mme|m)\.?$|steuer|ust|bic|hrb|firma$|an$|informat|zahl|liefer|thank"
+    r"|frau|familie|mr|mrs|bapak|ibu|mme|m|company|perusahaan|cashier|kasir|guest)\.?$|steuer|ust|bic|hrb|firma$|an$|informat|zahl|liefer|thank"
     r"|note|please|bitte|kwitansi|terbilang|deskripsi|keterangan|bukti|surat|pembayaran|transfer"
     r"|jl\b|jalan|gedung|rt\b|komplek|ruko|vielen|c/o|postfach|handels|belegs|art-nr|positions"
     r"|umsatz|nos\b|vos\b|votre|dès|notes?\b|service|germany|deutschland|france|indonesia|united"
@@ -46,7 +48,7 @@ _NOT_NAME: Final = re.compile(
 )
 _NOT_COMPANY: Final = re.compile(
     r"(?:bill|ship|sold|invoice|kepada|from|to|geschäftsf|vertreten|licensed|bank|firma|firm|herr"
-    r"|an|c/o)\b",
+    r"|an|c/o|company$)\b",
     re.IGNORECASE,
 )
 _POSTCODE: Final = re.compile(r"(?<!\d)\d{4,6}$")

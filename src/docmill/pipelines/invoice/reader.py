@@ -1,6 +1,7 @@
 """From a sheet to an invoice: candidates collected, then the set taken that fits best."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from decimal import Decimal
 from typing import Final
@@ -11,9 +12,10 @@ from docmill.pipelines.invoice.bare import bare_lines
 from docmill.pipelines.invoice.items import balanced, items_of, resolve
 from docmill.pipelines.invoice.labels import phrases_of
 from docmill.pipelines.invoice.layout import Sheet
-from docmill.pipelines.invoice.lines import Table, lines_of, proven
+from docmill.pipelines.invoice.lines import Raw, Table, lines_of, proven
 from docmill.pipelines.invoice.model import Invoice
 from docmill.pipelines.invoice.parties import parties
+from docmill.pipelines.invoice.products import with_products
 from docmill.pipelines.invoice.sums import taxes_of, totals_of
 from docmill.pipelines.invoice.totals import choose
 from docmill.reading import dates, numbers
@@ -32,6 +34,19 @@ def _table(sheet: Sheet) -> Table:
     return bare if proven(bare) > proven(named) else named
 
 
+def _counted(lines: Sequence[Raw], nets: set[Decimal]) -> Sequence[Raw]:
+    """The lines; with charges or discounts among them where only so they come to a printed net.
+
+    Where there are both, a sum was changed by them; a discount between lines is of the line above.
+    """
+    plain = [raw for raw in lines if not raw.extra]
+    extras = [raw.figures["amount"].number.value for raw in lines if raw.extra]
+    inside = any(raw.extra == "discount" for raw in lines[: len(plain)])
+    own = sum((raw.figures["amount"].number.value for raw in plain), ZERO)
+    alike = len({value > 0 for value in extras}) == 1 and not inside and len(plain) > 1
+    return lines if alike and own not in nets and own + sum(extras) in nets else plain
+
+
 def marked(sheet: Sheet) -> Sheet:
     """The sheet with how its numbers and dates are to be read."""
     texts = [row.text for row in sheet.rows]
@@ -45,9 +60,11 @@ def read(sheet: Sheet) -> Invoice:
     sheet = marked(sheet)
     phrases = phrases_of(sheet)
     table = _table(sheet)
-    lines = [resolve(raw) for raw in table.lines if not raw.extra]
     amounts = amounts_of(sheet, table.rows)
-    lines = balanced(lines, {item.value for item in amounts if item.role in SUMS})
+    sums = {item.value for item in amounts if item.role in SUMS}
+    nets = {item.value for item in amounts if item.role == "net"}
+    counted = with_products(sheet, _counted(table.lines, nets))
+    lines = balanced([resolve(raw) for raw in counted], sums)
     total = sum((line.amount for line in lines), ZERO) if lines else None
     chosen = choose(amounts, total)
     number = facts.number(sheet, phrases)

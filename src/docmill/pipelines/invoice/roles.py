@@ -24,6 +24,7 @@ _INCL: Final = re.compile(
     r"\b(?:incl\w*|inkl\w*|einschl\w*|ttc|t\.t\.c|termasuk|setelah|after|inclusief|inclusa"
     r"|compris\w*|compresa|mit|enthalten\w*|with|con)\b"
 )
+_UNTAXED: Final = re.compile(r"\b(?:hors|before|excl\w*|exkl|ohne|without|sebelum|sin)\W{1,2}$")
 _NET: Final = re.compile(
     r"\b(?:net|netto(?!preis)\w*|sub ?-?total|zwischensumme|positionssumme|warenwert|sous[- ]total"
     r"|h\.?t|base|gesamtnetto|summe positionen|\w*netto|jumlah harga jual|harga jual|nettosumme"
@@ -39,7 +40,7 @@ _GROSS: Final = re.compile(
 )
 _SUM: Final = re.compile(
     r"\b(?:totaux|totale?s?|gesamt\w*|sum|jumlah|montant|amount|importe|tagihan|\w*summe|\w*betrag"
-    r"|jml|sumas?|totaal|totale|bedrag|importo|factuurbedrag|valor)\b"
+    r"|zusammen|insgesamt|jml|sumas?|totaal|totale|bedrag|importo|factuurbedrag|valor)\b"
 )
 _OFF: Final = (
     r"discount|\w*rabatte?|diskon|remises?|potongan|nachlass|skonto|abschlage?n?|escompte"
@@ -48,8 +49,9 @@ _OFF: Final = (
 _AFTER: Final = r"\b(?:after|nach|apres|tras|setelah|sesudah|despues|dopo|na)\b"
 _NOT_PAID: Final = re.compile(
     r"\b(?:to be|harus|date|terms?|method|before|due|sisa|rest[ea]?|solde|saldo|balance"
-    r"|pendiente)\b"
+    r"|pendiente|harga jual|penggantian)\b"
 )
+_ALL_CHARGES: Final = re.compile(r" ?(?:sub ?-?total|total|sum|jumlah)(?: of)?(?: all)? charges ?")
 _KINDS: Final = (
     (
         "carried",
@@ -137,10 +139,11 @@ def _overruled(kind: str, text: str) -> bool:
         )
         return (
             taxed
+            or bool(_ALL_CHARGES.fullmatch(text))
             or bool(_INCL.search(text))
             or bool(re.search(r"\b(?:after|setelah|before)\b", text))
         )
-    if kind == "base":
+    if kind in {"base", "other_base"}:
         return bool(_TAX_OF_BASE.match(text))
     if kind == "due":
         return "date" in text or "datum" in text
@@ -164,6 +167,8 @@ def _sums(text: str) -> tuple[Role, float]:
 
 def _taxed(text: str, at: int) -> tuple[Role, float]:
     """Labels that name the tax: the tax itself, or a sum with or without it."""
+    if _UNTAXED.search(text[:at]):
+        return "net", 0.9
     excluded, included = _EXCL.search(text), _INCL.search(text)
     net, total = _NET.search(text), _SUM.search(text) or _GROSS.search(text)
     if included and total and total.start() < included.start():

@@ -16,6 +16,7 @@ from docmill.pipelines.invoice.names import (
     parts_of,
     prose,
 )
+from docmill.reading import dates
 
 COMPANY: Final = 0.2
 IMPRINT: Final = 0.45  # what a name is worth in a line at the edge that says who sends
@@ -100,6 +101,7 @@ def _companies(sheet: Sheet, row: Row) -> Iterator[Name]:
         imprint = 0.3 if edge and (several or columns) else 0.0
         if (
             is_name(part)
+            and not dates.find(cell.text)
             and not _BANK.search(part)
             and (edge or lexicon.COMPANY.search(part))
             and len(part.split()) <= 7

@@ -75,7 +75,8 @@ def _tax(item: Amount, lines: Sequence[Item], sure: float) -> Tax:
 def confidence(chosen: Chosen) -> float:
     """How sure the chosen set is: sums that add up prove it, a lone label does not."""
     if chosen.adds_up and chosen.tax and chosen.tax.value:
-        return 0.98 if chosen.lines_fit else 0.95
+        sure = 0.98 if chosen.lines_fit else 0.95
+        return sure if chosen.exact else 0.85  # a net from which a discount is still to go
     if chosen.adds_up:
         return 0.93 if chosen.lines_fit else 0.85
     if chosen.lines_fit:

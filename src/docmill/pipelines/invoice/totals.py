@@ -12,11 +12,29 @@ CENT: Final = Decimal("0.02")
 MOST: Final = 12
 MOST_UNNAMED: Final = 9
 UNNAMED: Final = 0.1  # what an amount is worth without a label
+NO_TAX: Final = 0.2  # what a tax of nothing is worth: any sum allows it
 NEIGHBOURS: Final = 3  # rows between the taxes of two rates, at most
 RATES: Final = tuple(
     Decimal(rate)
     for rate in (
-        *("0", "2.1", "5", "5.5", "6", "7", "7.7", "8", "8.1", "8.5", "9", "10", "11", "12", "13"),
+        *(
+            "0",
+            "1.1",
+            "2.1",
+            "5",
+            "5.5",
+            "6",
+            "7",
+            "7.7",
+            "8",
+            "8.1",
+            "8.5",
+            "9",
+            "10",
+            "11",
+            "12",
+            "13",
+        ),
         *("15", "16", "17", "17.5", "18", "19", "20", "21", "22", "23", "24", "25"),
     )
 )
@@ -46,6 +64,13 @@ class Chosen:
     score: float
     adds_up: bool
     lines_fit: bool
+
+    @property
+    def exact(self) -> bool:
+        """Whether net and tax are the gross, and no charge or discount comes between."""
+        parts = (self.net, self.tax, self.gross)
+        net, tax, gross = (pick.value if pick else Decimal(0) for pick in parts)
+        return abs(net + tax - gross) <= CENT
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,8 +127,11 @@ def _proven(chosen: Chosen) -> bool:
 
 
 def _one(amounts: Iterable[Amount], role: str) -> Decimal:
-    values = [abs(item.value) for item in amounts if item.role == role and item.weight > 0.5]
-    return sum(dict.fromkeys(values), Decimal(0))
+    likely: dict[int, Decimal] = {}  # of each figure the first reading
+    for item in amounts:
+        if item.role == role and item.weight > 0.5:
+            likely.setdefault(id(item.figure), abs(item.value))
+    return sum(dict.fromkeys(likely.values()), Decimal(0))
 
 
 def _picks(amounts: Iterable[Amount], roles: dict[str, float]) -> list[Pick]:
@@ -175,6 +203,8 @@ def _rate_bonus(net: Pick | None, tax: Pick, gross: Pick | None) -> float:
     base = net.value if net else gross.value - tax.value if gross else Decimal(0)
     if not base or tax.value == base:
         return -0.5 if tax.value else 0.0
+    if not tax.value:
+        return NO_TAX
     share = 100 * tax.value / base
     if not 0 <= share <= 30:
         return -1.5
