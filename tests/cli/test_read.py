@@ -4,6 +4,7 @@ import hashlib
 import json
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -114,8 +115,7 @@ def test_fields_asked_for_are_in_the_result(terminal: Terminal, tmp_path: Path, 
     file = put(tmp_path, "a.pdf", data)
     ran = terminal.run("read", "extract", file, "--out", out, "--fields", "total:amount,due:date")
     assert ran.code == 0
-    asked = result(out, data)["asked"]
-    assert isinstance(asked, dict)
+    asked: Any = result(out, data)["asked"]
     assert [(name, one["value"]) for name, one in asked.items()] == [
         ("total", "17.50"),
         ("due", None),

@@ -75,7 +75,8 @@ def create(
     watched: Watched | None = None,
 ) -> FastAPI:
     """`embed` makes the vectors of what people search for."""
-    site = Site(
+    app = _empty()
+    app.state.site = site = Site(
         services=services,
         rules=rules,
         live=Live(services.pool, services.listen_url),
@@ -89,6 +90,14 @@ def create(
         links=Links(services.store),
         watched=watched or Watched(owners.desk("trading")),
     )
+    app.add_middleware(Edge, meters=site.meters, under_way=site.under_way)
+    for part in (*PARTS, docling) if rules.docling else PARTS:
+        app.include_router(part.router)
+    app.mount("/static", render.Files(directory=render.STATIC), name="static")
+    return app
+
+
+def _empty() -> FastAPI:
     app = FastAPI(
         title="docmill",
         version=__version__,
@@ -98,14 +107,9 @@ def create(
         redoc_url=None,
         redirect_slashes=False,
     )
-    app.state.site = site
     app.openapi = openapi_of(app)
     for kind, tell in MISTAKES.items():
         app.add_exception_handler(kind, tell)
-    app.add_middleware(Edge, meters=site.meters, under_way=site.under_way)
-    for part in (*PARTS, docling) if rules.docling else PARTS:
-        app.include_router(part.router)
-    app.mount("/static", render.Files(directory=render.STATIC), name="static")
     return app
 
 

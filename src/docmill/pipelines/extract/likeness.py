@@ -11,14 +11,17 @@ from functools import lru_cache
 from typing import Final
 
 from docmill.core.asked import Asked, Kind
+from docmill.reading import numbers
 from docmill.reading.dates import folded
 
 ALIKE: Final = 0.62  # labels less like it are not looked at
 ABBREVIATED: Final = 0.85
 MISSPELT: Final = 0.8
 RELATED: Final = 0.8
+BARE: Final = 0.66  # `Date` alone is the document's own
 DESCRIBED: Final = 0.85  # of words that only the description has
-CHANGED: Final = 0.3
+CHANGED: Final = 0.3  # a word that makes another thing of it
+UNKNOWN: Final = 0.25  # a word that may
 FULLY: Final = 0.7  # how much of the likeness is that all asked words are in the label
 LONGEST: Final = 12
 
@@ -26,12 +29,12 @@ _MEANINGS: Final = """
 number: no nr num number nummer numero nomor # id identifier code
 date: date dated day datum tanggal fecha
 amount: amount amt sum value betrag
-total: total totals gesamt jumlah gesamtbetrag
-due: due payable deadline faellig
+total: total totals totaal gesamt jumlah gesamtbetrag
+due: due payable deadline fallig
 tax: tax vat gst ppn mwst ust taxes
 seller: seller vendor supplier merchant payee issuer penjual
 buyer: buyer customer client purchaser payer recipient pembeli kunde cust
-invoice: invoice inv bill rechnung faktur
+invoice: invoice inv bill rechnung faktur facture factuur factura fattura
 order: order purchaseorder
 reference: reference ref
 quantity: quantity qty pieces pcs
@@ -46,7 +49,8 @@ account: account acct acc iban
 delivery: delivery shipping shipment ship delivered
 discount: discount rebate
 name: name
-currency: currency ccy curr
+currency: currency ccy curr wahrung devise
+issue: issue issued
 period: period
 birth: birth birthday dob
 signature: signature signed
@@ -64,7 +68,10 @@ _MEANS: Final[Mapping[str, str]] = {
     for line in _MEANINGS.strip().splitlines()
     for word in line.partition(":")[2].split()
 }
-_KIN: Final = frozenset({frozenset({"total", "owed"}), frozenset({"due", "owed"})})
+_KIN: Final = frozenset(
+    frozenset(pair) for pair in (("total", "owed"), ("due", "owed"), ("issue", "invoice"))
+)
+_ITSELF: Final = frozenset({"contract", "document", "invoice", "issue", "letter", "receipt"})
 _FILL: Final = frozenset(
     {
         "a", "an", "and", "as", "at", "by", "for", "from", "grand", "in", "incl", "including", "is",
@@ -81,7 +88,11 @@ _CHANGING: Final = frozenset(
         "signature", "tax",
     }
 )  # fmt: skip
+_HARMLESS: Final = frozenset(
+    {"due", "invoice", "amount", "payment", "order", "final", "all", "overall", "owed", "total"}
+)
 _IMPLIED: Final[Mapping[Kind, frozenset[str]]] = {
+    Kind.TEXT: frozenset({"name"}),
     Kind.DATE: frozenset({"date"}),
     Kind.AMOUNT: frozenset({"amount", "price", "currency"}),
     Kind.NUMBER: frozenset({"number", "amount"}),
@@ -129,8 +140,15 @@ def _likeness(asked: Sequence[str], label: Sequence[str], implied: frozenset[str
     strange = [word for word in label if word not in met and word not in implied]
     beside = sum(_weight(word) for word in strange)
     precision = whole / (whole + beside) if met else 0
-    changed = CHANGED * sum(word in _CHANGING for word in strange)
-    return max(FULLY * recall + (1 - FULLY) * precision * bool(recall) - changed, 0)
+    changed = sum(CHANGED if word in _CHANGING else _doubt(word) for word in strange)
+    bare = BARE * (met == {*label} == {"date"} and {*asked} - met <= _ITSELF)
+    return max(bare, FULLY * recall + (1 - FULLY) * precision * bool(recall) - changed)
+
+
+def _doubt(word: str) -> float:
+    """Total due and total EUR are totals; total weight may be none."""
+    harmless = word in _HARMLESS or numbers.currency(word)
+    return 0 if harmless else UNKNOWN
 
 
 def _described(asked: Asked, label: Sequence[str], implied: frozenset[str]) -> float:

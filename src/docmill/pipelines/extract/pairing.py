@@ -44,8 +44,9 @@ def pairs_of(page: Page, fields: Sequence[Field], blocks: Sequence[Block]) -> It
         for field in fields
     )
     listed = (pair for table in tables for pair in _of_table(table, page.number))
+    worth = page.confidence if page.scanned else 1.0
     for pair in chain(named, listed, _of_layout(page, tables)):
-        yield replace(pair, sure=pair.sure * page.confidence) if page.scanned else pair
+        yield replace(pair, text=pair.text.lstrip(": "), sure=pair.sure * worth)
 
 
 def _of_layout(page: Page, tables: Sequence[Table]) -> Iterator[Pair]:

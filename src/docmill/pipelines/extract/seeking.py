@@ -22,7 +22,7 @@ BY_TYPE: Final = 0.55
 SHOWN: Final = 60
 OTHERS: Final = 5
 
-_KIN: Final = {"ow": ("total", "due")}
+_KIN: Final = {"ow": ("total", "due"), "in": ("issue",), "is": ("invoice",)}
 
 
 @dataclass(frozen=True, slots=True)
