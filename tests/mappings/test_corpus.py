@@ -30,7 +30,8 @@ def lacking(data: dict[str, Any], written: dict[str, Any]) -> Iterator[str]:
     if data["currency"] in RETIRED:
         yield "currency"
     for party in ("seller", "buyer"):
-        if not (written.get(party) or {}).get("country"):  # an address without a known country
+        known: dict[str, Any] = written.get(party) or {}
+        if not known.get("country"):  # an address without a known country
             yield f"{party}.address"
     rates = [line.get("tax_rate") for line in written.get("lines", [])]
     if float(data["totals"]["tax"] or 0) and rates and not any(rates):

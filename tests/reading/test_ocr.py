@@ -39,6 +39,7 @@ def read(data: bytes) -> tuple[Document, list[Page]]:
 
 def pixels_of(data: bytes) -> Gray:
     with pdfium.opened(data) as pdf, pdfium.loaded(pdf, 0) as page:
+        assert page is not None
         return pictures.drawn(page, pdfium.shape(page).size)
 
 
