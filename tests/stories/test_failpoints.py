@@ -15,6 +15,7 @@ from bench.checker import judge
 
 from cli.terminal import SOON, Served, Terminal, begin, letter, wait_for
 from docmill.core import failpoints
+from ingest.test_poller_crash import FILING, TAKING
 
 # Where each is tried: in the process that accepts, in a worker, or in a worker's retention.
 ACCEPTING = ("accept.stored", "accept.committed")
@@ -100,9 +101,10 @@ def acknowledged(house: House) -> None:
         assert send(client, served).status_code == 200
 
 
-def test_every_failpoint_is_tried_here() -> None:
-    elsewhere = {name for name in failpoints.NAMES if name.startswith("poll.")}  # tests/ingest
-    assert {*ACCEPTING, *WORKING, *RETIRING} == failpoints.NAMES - elsewhere
+def test_every_failpoint_is_tried() -> None:
+    asked = {"answer.kept"}  # in test_services
+    polled = {*TAKING, *FILING}  # in tests/ingest
+    assert {*ACCEPTING, *WORKING, *RETIRING, *asked, *polled} == failpoints.NAMES
 
 
 @pytest.mark.parametrize("point", WORKING)
