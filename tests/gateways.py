@@ -1,25 +1,20 @@
 """A real gateway on a real socket, and an invoice for it: `async with gateway() as url`."""
 
 import asyncio
-import hashlib
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from datetime import timedelta
 from typing import Any
-from uuid import uuid4
 
 from docmill.cli.gateway import converter
-from docmill.core.documents import NewDocument
-from docmill.core.jobs import DocumentId, JobId
+from docmill.core.jobs import JobId
 from docmill.core.pipeline import PDF
-from docmill.db import documents, jobs, owners
 from docmill.db.pool import Pool
 from docmill.gateway.app import Convert, create
 from docmill.storage import Store
 from docmill.web import server
 from docmill.work.child import Limits, Nursery
 from invoices import paper
-from road import ANN
+from road import add_stored_job
 
 INVOICE = paper(
     [("1", "Kertas A4", "10", "50.000", "500.000"), ("2", "Tinta", "2", "250.000", "500.000")],
@@ -53,15 +48,6 @@ async def served(convert: Convert, port: int = 0) -> AsyncGenerator[str]:
 
 
 async def add_invoice(pool: Pool, store: Store, data: bytes, mapping: str, **options: Any) -> JobId:
-    """A queued invoice job over a stored file."""
-    key = f"uploads/{uuid4()}"
-    await store.put(key, data)
-    sha256 = hashlib.sha256(data).hexdigest()
-    document = NewDocument(DocumentId(uuid4()), sha256, len(data), PDF, "a.pdf", "upload", key, {})
-    job = jobs.NewJob(JobId(uuid4()), document.id, ANN, "invoice", mapping, options, 0, None)
-    async with pool.connection() as conn:
-        await owners.introduce(conn, ANN)
-        await documents.add(conn, ANN, document, keep=timedelta(days=7))
-        await jobs.add(conn, job)
-        await jobs.enqueue(conn, job)
-    return job.id
+    return await add_stored_job(
+        pool, store, data, content_type=PDF, pipeline="invoice", mapping=mapping, options=options
+    )

@@ -9,7 +9,8 @@ from docmill.core.documents import NewDocument
 from docmill.core.jobs import Claimed, DocumentId, Finished, Job, JobId, Retry, StoredResult, settle
 from docmill.core.owners import OwnerKey
 from docmill.db import documents, jobs, owners, queue
-from docmill.db.pool import Connection
+from docmill.db.pool import Connection, Pool
+from docmill.storage import Store
 
 ANN = OwnerKey("session:ann")
 BOB = OwnerKey("session:bob")
@@ -30,6 +31,25 @@ async def add_job(conn: Connection, owner: OwnerKey = ANN, **given: Any) -> JobI
     await documents.add(conn, owner, document, keep=timedelta(days=7))
     await jobs.add(conn, job)
     if given.get("enqueue", True):
+        await jobs.enqueue(conn, job)
+    return job.id
+
+
+async def add_stored_job(pool: Pool, store: Store, data: bytes, **given: Any) -> JobId:
+    """A queued job over a stored file."""
+    key, sha256 = f"uploads/{uuid4()}", hashlib.sha256(data).hexdigest()
+    await store.put(key, data)
+    document = NewDocument(
+        DocumentId(uuid4()), sha256, len(data), given["content_type"], "a.pdf", "upload", key, {}
+    )
+    job = jobs.NewJob(
+        JobId(uuid4()), document.id, ANN, given["pipeline"], given.get("mapping"),
+        given.get("options", {}), 0, None,
+    )  # fmt: skip
+    async with pool.connection() as conn:
+        await owners.introduce(conn, ANN)
+        await documents.add(conn, ANN, document, keep=timedelta(days=7))
+        await jobs.add(conn, job)
         await jobs.enqueue(conn, job)
     return job.id
 

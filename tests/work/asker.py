@@ -4,7 +4,6 @@
 """
 
 import asyncio
-import hashlib
 import sys
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
@@ -15,10 +14,8 @@ from uuid import uuid4
 from docmill.clients.endpoint import Endpoint
 from docmill.clients.openai import OpenAI
 from docmill.core import failpoints
-from docmill.core.documents import NewDocument
-from docmill.core.jobs import DocumentId, JobId, Retry
+from docmill.core.jobs import JobId, Retry
 from docmill.core.pipeline import TEXT
-from docmill.db import documents, jobs, owners
 from docmill.db.pool import Pool, open_pool
 from docmill.db.signals import CHANGES, Bell
 from docmill.storage import Store, open_store
@@ -27,7 +24,7 @@ from docmill.work.guard import Guard
 from docmill.work.runs import ChildRunner, Outside
 from docmill.work.services import Service
 from docmill.work.worker import Links, Rules, Runner, Worker
-from road import ANN
+from road import add_stored_job
 from work.nurseries import a_nursery
 
 AT_ONCE = timedelta(milliseconds=20)
@@ -36,18 +33,9 @@ RULES = Rules(["call"], poll=AT_ONCE, retry=Retry(3, timedelta(), AT_ONCE))
 
 async def add(pool: Pool, store: Store, **options: Any) -> JobId:
     """A queued job of the pipeline that does what its options say."""
-    data = uuid4().bytes
-    key = f"uploads/{uuid4()}"
-    await store.put(key, data)
-    sha256 = hashlib.sha256(data).hexdigest()
-    document = NewDocument(DocumentId(uuid4()), sha256, len(data), TEXT, "a", "upload", key, {})
-    job = jobs.NewJob(JobId(uuid4()), document.id, ANN, "call", None, options, 0, None)
-    async with pool.connection() as conn:
-        await owners.introduce(conn, ANN)
-        await documents.add(conn, ANN, document, keep=timedelta(days=7))
-        await jobs.add(conn, job)
-        await jobs.enqueue(conn, job)
-    return job.id
+    return await add_stored_job(
+        pool, store, uuid4().bytes, content_type=TEXT, pipeline="call", options=options
+    )
 
 
 @asynccontextmanager

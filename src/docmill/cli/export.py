@@ -1,24 +1,18 @@
 """docmill export: several complete jobs as one file."""
 
 import asyncio
-import sys
-from contextlib import nullcontext
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from docmill.cli.client import HERE, Client, Refused, Token, Url
-from docmill.cli.files import written_whole
 from docmill.cli.jobs import Ids, whole
+from docmill.cli.output import Output, opened
 
 
 def export(
     ids: Ids,
-    output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", dir_okay=False, help="File to write; whole or not at all."),
-    ] = None,
+    output: Output = None,
     mapping: Annotated[str | None, typer.Option(help="Which XML; default: the jobs' own.")] = None,
     url: Url = HERE,
     token: Token = None,
@@ -27,18 +21,9 @@ def export(
 
     docmill export 3f2a 77b1 -o coretax.xml
     """
-    if output and not output.absolute().parent.is_dir():
-        raise typer.BadParameter(f"There is no folder for {output}.", param_hint="--output")
     xml = asyncio.run(_export(Client(url, token), ids, mapping))
-    try:
-        with written_whole(output) if output else nullcontext(sys.stdout.buffer) as file:
-            file.write(xml)
-            file.flush()
-    except OSError as exc:
-        if output is None:
-            raise
-        says = f"{output} can't be written: {exc.strerror}."
-        raise Refused(says, "Choose another place with --output.") from exc
+    with opened(output) as file:
+        file.write(xml)
 
 
 async def _export(client: Client, ids: list[str], mapping: str | None) -> bytes:

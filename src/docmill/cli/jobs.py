@@ -1,8 +1,6 @@
 """Commands that look at jobs and change them: jobs, show, retry, cancel, result."""
 
 import asyncio
-import sys
-from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any, Final
@@ -14,7 +12,7 @@ from docmill import forms
 from docmill.cli import tables
 from docmill.cli.client import HERE, LARGEST_PAGE, Client, Refused, Token, Url
 from docmill.cli.console import complain, say, say_json
-from docmill.cli.files import written_whole
+from docmill.cli.output import Output, opened
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Id = Annotated[str, typer.Argument(metavar="ID", help="A job's id, or the beginning of one.")]
@@ -72,10 +70,7 @@ async def _one(client: Client, job_id: str) -> dict[str, Any]:
 
 def result(
     id: Id,  # noqa: A002
-    output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", dir_okay=False, help="File to write; whole or not at all."),
-    ] = None,
+    output: Output = None,
     form: Annotated[
         str | None,
         typer.Option(help=f"data, document, or of some pipelines {', '.join(forms.NAMES)}."),
@@ -91,23 +86,14 @@ def result(
 
     docmill result 3f2a --form anki -o words.apkg
     """
-    if output and not output.absolute().parent.is_dir():
-        raise typer.BadParameter(f"There is no folder for {output}.", param_hint="--output")
-    try:
-        asyncio.run(_result(Client(url, token), id, output, form))
-    except OSError as exc:
-        if output is None:
-            raise
-        says = f"{output} can't be written: {exc.strerror}."
-        raise Refused(says, "Choose another place with --output.") from exc
+    asyncio.run(_result(Client(url, token), id, output, form))
 
 
 async def _result(client: Client, job_id: str, output: Path | None, form: str | None) -> None:
     async with client, client.downloading(await whole(client, job_id), form) as pieces:
-        with written_whole(output) if output else nullcontext(sys.stdout.buffer) as file:
+        with opened(output) as file:
             async for piece in pieces:
                 file.write(piece)
-            file.flush()
 
 
 def retry(ids: Ids, as_json: Json = False, url: Url = HERE, token: Token = None) -> None:

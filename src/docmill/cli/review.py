@@ -2,8 +2,6 @@
 
 import asyncio
 import json
-import sys
-from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,8 +9,8 @@ import typer
 
 from docmill.cli.client import HERE, Client, Refused, Token, Url
 from docmill.cli.console import say, say_json
-from docmill.cli.files import written_whole
 from docmill.cli.jobs import Id, whole
+from docmill.cli.output import Output, opened
 from docmill.cli.tables import show_reviews
 
 app = typer.Typer(
@@ -115,10 +113,7 @@ def reject(
 
 @app.command()
 def export(
-    output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", dir_okay=False, help="File to write; whole or not at all."),
-    ] = None,
+    output: Output = None,
     url: Url = HERE,
     token: Token = None,
 ) -> None:
@@ -126,17 +121,14 @@ def export(
 
     docmill review export -o samples.jsonl
     """
-    if output and not output.absolute().parent.is_dir():
-        raise typer.BadParameter(f"There is no folder for {output}.", param_hint="--output")
     asyncio.run(_export(Client(url, token), output))
 
 
 async def _export(client: Client, output: Path | None) -> None:
     async with client, client.stream(f"{PATH}/export") as pieces:
-        with written_whole(output) if output else nullcontext(sys.stdout.buffer) as file:
+        with opened(output) as file:
             async for piece in pieces:
                 file.write(piece)
-            file.flush()
 
 
 def _edit(text: str) -> dict[str, Any]:

@@ -1,9 +1,6 @@
 """docmill trades: the trades a running docmill has read; and documents read again."""
 
 import asyncio
-import sys
-from contextlib import nullcontext
-from pathlib import Path
 from typing import Annotated, Any, Final
 
 import typer
@@ -11,7 +8,7 @@ import typer
 from docmill.cli import tables
 from docmill.cli.client import HERE, LARGEST_PAGE, Client, Token, Url
 from docmill.cli.console import say, say_json
-from docmill.cli.files import written_whole
+from docmill.cli.output import Output, opened
 
 app = typer.Typer(
     name="trades",
@@ -137,10 +134,7 @@ async def _judged(client: Client, ids: list[str], verb: str) -> list[dict[str, A
 
 @app.command()
 def export(
-    output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", dir_okay=False, help="File to write; whole or not at all."),
-    ] = None,
+    output: Output = None,
     status: Status = None,
     direction: Direction = None,
     search: Search = None,
@@ -153,13 +147,10 @@ def export(
 
     docmill trades export --status approved -o trades.csv
     """
-    if output and not output.absolute().parent.is_dir():
-        raise typer.BadParameter(f"There is no folder for {output}.", param_hint="--output")
     only = _only(status, direction, search, since, until)
     table = asyncio.run(_export(Client(url, token), only))
-    with written_whole(output) if output else nullcontext(sys.stdout.buffer) as file:
+    with opened(output) as file:
         file.write(table)
-        file.flush()
 
 
 async def _export(client: Client, only: dict[str, str]) -> bytes:

@@ -1,0 +1,40 @@
+"""The option --output: where a command's one file goes, or else to standard output."""
+
+import sys
+from collections.abc import Generator
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+from typing import Annotated, BinaryIO
+
+import typer
+
+from docmill.cli.client import Refused
+from docmill.cli.files import written_whole
+
+
+def _place(output: Path | None) -> Path | None:
+    if output and not output.absolute().parent.is_dir():
+        raise typer.BadParameter(f"There is no folder for {output}.")
+    return output
+
+
+Output = Annotated[
+    Path | None,
+    typer.Option(
+        "--output", "-o", dir_okay=False, callback=_place,
+        help="File to write; whole or not at all.",
+    ),
+]  # fmt: skip
+
+
+@contextmanager
+def opened(output: Path | None) -> Generator[BinaryIO]:
+    try:
+        with written_whole(output) if output else nullcontext(sys.stdout.buffer) as file:
+            yield file
+            file.flush()
+    except OSError as exc:
+        if output is None:
+            raise
+        says = f"{output} can't be written: {exc.strerror}."
+        raise Refused(says, "Choose another place with --output.") from exc
