@@ -47,7 +47,7 @@ class Extract:
         local.embedder()
 
     def run(self, source: Source, tools: Tools) -> Output:
-        with open_document(source.file, source.content_type, tools.progress) as document:
+        with open_document(source.file, source.content_type, tools) as document:
             read = _read(document, tools, Sought.of(source.options, tools))
             metadata = {**document.metadata, "page_count": document.page_count}
         chunks = [*chunks_of(read.leaves)][:MAX_CHUNKS]
