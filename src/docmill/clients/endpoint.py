@@ -57,7 +57,7 @@ class Endpoint:
             ):
                 body = await _body(answer, where)
         if answer.status_code != HTTPStatus.OK:
-            raise _refusal(answer, body, where)
+            raise refusal(where, answer.status_code, answer.headers.get("retry-after"), body)
         try:
             return json.loads(body)
         except (ValueError, RecursionError) as exc:
@@ -84,11 +84,11 @@ async def _body(answer: httpx2.Response, where: str) -> bytes:
     return bytes(data)
 
 
-def _refusal(answer: httpx2.Response, body: bytes, where: str) -> Faulted:
-    status = answer.status_code
+def refusal(where: str, status: int, pause: str | None, body: bytes) -> Faulted:
+    """An answer that is none, as a fault. `pause` is its Retry-After."""
     detail = " ".join(filter(None, (f"{where}: {status}", _word(body))))
-    pause = retry_after(answer.headers.get("retry-after"), datetime.now(UTC))
-    facts = {} if pause is None else {"retryAfter": pause}
+    seconds = retry_after(pause, datetime.now(UTC))
+    facts = {} if seconds is None else {"retryAfter": seconds}
     if status in {HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE}:
         return Faulted("SERVICE_BUSY", detail, **facts)
     if status == HTTPStatus.REQUEST_TIMEOUT:
@@ -99,10 +99,18 @@ def _refusal(answer: httpx2.Response, body: bytes, where: str) -> Faulted:
 
 def _word(body: bytes) -> str:
     try:
-        found = json.loads(body)
-        error = found.get("error", found)
+        return word_of(json.loads(body))
+    except (ValueError, RecursionError):
+        return ""
+
+
+def word_of(told: Any) -> str:
+    """A service's own word for what went wrong, the inner one where there are two."""
+    try:
+        error = told.get("error", told)
+        error = error.get("innererror") or error
         word = error.get("code") or error.get("type") or ""
-    except (ValueError, AttributeError, RecursionError):
+    except AttributeError:
         return ""
     return word if isinstance(word, str) and _WORD.fullmatch(word) else ""
 

@@ -24,12 +24,24 @@ MOST_TIMED: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
+class Note:
+    """What a service says before it answers, such as the name of an operation under way.
+
+    It is kept like an answer, so that another attempt can go on where this one was.
+    """
+
+    read: Callable[[], Awaitable[Any]]
+    write: Callable[[Any], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True)
 class Question:
     """`document` is an open file that the run reads as well: read it with `os.pread` alone."""
 
     request: Any
     job: Claimed
     document: int
+    note: Note
 
 
 # JSON in, JSON out; raises Faulted, with `retryAfter` seconds where the service asked for a pause.
@@ -69,9 +81,11 @@ class JobDesk:
         asked = _canonical(request)
         digest = hashlib.sha256(name.encode() + b"\0" + asked).digest()
         if (kept := await self._kept(digest)) is not None:
-            return json.loads(kept)
+            return kept
         service = self._services[name]
-        question = Question(json.loads(asked), self._job, self._document)
+        note = hashlib.sha256(digest + b"note").digest()
+        notes = Note(partial(self._kept, note), partial(self._keep, note))
+        question = Question(json.loads(asked), self._job, self._document, notes)
         answer = await service.guard.through(partial(self._timed, name, question))
         await self._keep(digest, answer)
         failpoints.hit("answer.kept")
@@ -87,10 +101,11 @@ class JobDesk:
                 took = round((time.monotonic() - began_at) * 1000)
                 self.asked.append({"service": name, "ms": took})
 
-    async def _kept(self, digest: bytes) -> bytes | None:
+    async def _kept(self, digest: bytes) -> Any:
         try:
             async with self._pool.connection() as conn:
-                return await answers.of_job(conn, self._job.id, digest)
+                kept = await answers.of_job(conn, self._job.id, digest)
+            return None if kept is None else json.loads(kept)
         except OUTAGES as exc:
             log.warning("answers.unknown", job=str(self._job.id), error=type(exc).__name__)
             return None
