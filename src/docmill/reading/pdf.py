@@ -54,7 +54,7 @@ def open_pdf(file: BinaryIO, progress: Progress = unheard) -> Generator[Document
     """The PDF, opened. Raises BAD_PDF at once when there is nothing in it to read."""
     with checked(file) as pdf:
         warnings: list[str] = []
-        yield Document(pdf.page_count, _metadata(pdf), _pages(pdf, warnings, progress), warnings)
+        yield Document(pdf.page_count, metadata(pdf), _pages(pdf, warnings, progress), warnings)
 
 
 @contextmanager
@@ -79,7 +79,7 @@ def _check_count(pages: int) -> None:
         raise Faulted("BAD_PDF", f"it claims {pages} pages, more than {MAX_PAGES}")
 
 
-def _metadata(pdf: pdfium.Pdf) -> dict[str, str]:
+def metadata(pdf: pdfium.Pdf) -> dict[str, str]:
     facts = {name: clean(pdf.meta(key)).strip() for name, key in _FACTS.items()}
     for name in ("created", "modified"):
         facts[name] = iso_date(facts[name])
@@ -143,6 +143,15 @@ def written(
         if count > min(MAX_PAGE_CHARS, room):
             raise Faulted("BAD_PDF", f"too many characters: {count} on page {number}")
         return shape, words_of(pdfium.characters(text, count, shape), shape.size), count
+
+
+def outline(pdf: pdfium.Pdf, number: int) -> tuple[tuple[float, float], bool] | None:
+    """A page's size as it is shown and whether it is a picture; None where it does not load."""
+    with pdfium.loaded(pdf, number - 1) as handle:
+        if not handle:
+            return None
+        shape, words, _ = written(handle, number)
+        return shape.size, _is_picture(words, handle, shape)
 
 
 def _is_picture(words: Sequence[Word], handle: int, shape: pdfium.PageShape) -> bool:
