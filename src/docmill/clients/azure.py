@@ -148,7 +148,8 @@ class AzureReader:
 
     def _failure(self, done: Operation) -> Faulted:
         word = word_of(done.error)
-        code = "SERVICE_FAILED" if word in PASSING else "SERVICE_REFUSED"
+        refused = done.status == "failed" and word and word not in PASSING
+        code = "SERVICE_REFUSED" if refused else "SERVICE_FAILED"
         return Faulted(code, f"{self._account.endpoint}: the analysis {done.status} {word}".strip())
 
     def _refusal(self, answer: Any) -> Faulted:
