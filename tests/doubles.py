@@ -1,13 +1,13 @@
 """Doubles of services that cost money: on a real socket, in their protocol, with moods to order.
 
-`double.next("POST", answer(...))` is said instead to the next request of that method; HANG lets it
-wait until the test is over, and bytes that end too early cut the connection.
+`double.next("POST", answer(...))` is said instead to the next request of that method, `when` to the
+first that fits; HANG lets it wait until the test is over, bytes that end too early cut it off.
 """
 
 import asyncio
 import json
 from abc import ABC, abstractmethod
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar
@@ -41,13 +41,17 @@ class Double(ABC):
         self.asked: list[Asked] = []
         self.hanging = asyncio.Event()
         self._over = asyncio.Event()
-        self._moods: list[tuple[str, bytes]] = []
+        self._moods: list[tuple[Callable[[Asked], bool], bytes]] = []
 
     @abstractmethod
     def respond(self, asked: Asked) -> bytes: ...
 
     def next(self, method: str, *says: bytes) -> None:
-        self._moods += [(method, one) for one in says]
+        for one in says:
+            self.when(lambda asked: asked.method == method, one)
+
+    def when(self, fits: Callable[[Asked], bool], says: bytes) -> None:
+        self._moods.append((fits, says))
 
     def release(self) -> None:
         """Whoever hangs is let go, without an answer."""
@@ -60,7 +64,7 @@ class Double(ABC):
         with suppress(ConnectionError, asyncio.IncompleteReadError):
             asked = await _heard(reader)
             self.asked.append(asked)
-            mood = next((mood for mood in self._moods if mood[0] == asked.method), None)
+            mood = next((mood for mood in self._moods if mood[0](asked)), None)
             if mood:
                 self._moods.remove(mood)
             says = mood[1] if mood else self.respond(asked)
