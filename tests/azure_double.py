@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from io import BytesIO
 from typing import Any, Final
 from uuid import uuid4
@@ -103,16 +104,21 @@ class AzureDouble(Double):
 def analysis(operation: Operation) -> Json:
     first, last = map(int, operation.query["pages"].split("-"))
     writer = _Writer(pairs="keyValuePairs" in operation.query.get("features", ""))
-    with open_pdf(BytesIO(operation.pdf)) as document:
-        for page in document.pages:
-            if first <= page.number <= last:
-                writer.add(page)
+    for page in _read(operation.pdf)[first - 1 : last]:
+        writer.add(page)
     return {
         "apiVersion": API, "modelId": operation.model, "contentFormat": "text",
         "stringIndexType": operation.query["stringIndexType"], "content": writer.content,
         "pages": writer.pages, "paragraphs": writer.paragraphs, "tables": writer.tables,
         "styles": [], **({"keyValuePairs": writer.pairs} if writer.pairs is not None else {}),
     }  # fmt: skip
+
+
+@lru_cache(maxsize=2)
+def _read(pdf: bytes) -> list[Page]:
+    """Once for all the ranges that are asked for."""
+    with open_pdf(BytesIO(pdf)) as document:
+        return [*document.pages]
 
 
 class _Writer:

@@ -1,7 +1,6 @@
 """Documents read by Azure, on the whole road, against a double that reads what it is sent."""
 
 import asyncio
-from collections.abc import Callable
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
@@ -35,9 +34,6 @@ pytestmark = pytest.mark.anyio
 
 BUSY = answer("429 Too Many Requests", b'{"error": {"code": "429"}}', retry_after="1")
 LETTER = make_pdf([[(72, 72, "Invoice No: INV-17"), (72, 100, "The lorry broke down in Lyon.")]])
-
-
-Start = Callable[[], "Popen[bytes]"]
 
 
 def settings(double: AzureDouble, model: str = "prebuilt-layout") -> dict[str, Any]:
@@ -95,46 +91,45 @@ async def test_azure_hangs_talks_nonsense_and_refuses_and_the_attempts_say_so(
     assert "InvalidContent" in (last.error_message or "")
 
 
-async def killed_when(happens: asyncio.Event, start: Start, upkeep: Upkeep) -> None:
-    """A worker that is at work until then, ended without a word, and found missing."""
-    worker = start()
+async def killed_when(worker: "Popen[bytes]", *happen: asyncio.Event) -> None:
     try:
-        await asyncio.wait_for(happens.wait(), 60)
+        async with asyncio.timeout(60):
+            for one in happen:
+                await one.wait()
     finally:
         worker.kill()
         await asyncio.to_thread(worker.wait, 30)
-    await rescue(upkeep)
 
 
-async def test_workers_are_killed_while_services_are_at_work_and_none_is_paid_twice(
+async def test_a_worker_is_killed_while_services_are_at_work_and_none_is_paid_twice(
     pool: Pool, tmp_path: Path, database_url: str
 ) -> None:
     store = open_store(str(tmp_path / "store"))
-    bells = Bell(pool, WORK), Bell(pool, CHANGES)
-    upkeep = Upkeep(pool, store, *bells, RULES, identity.me())
-    job_id = await add_stored_job(pool, store, book(25), content_type=PDF, pipeline="extract")
+    add = partial(add_stored_job, pool, store, content_type=PDF, pipeline="extract")
+    long = await add(make_pdf([[(72, 72, f"page {at}")] for at in range(21)]))
+    dense = await add(book(5))
     async with doubling(AzureDouble()) as reader, doubling(OpenAIDouble()) as model:
-        given = {**settings(reader), **openai_double.settings(model), "pipelines": "extract"}
+        given = {**settings(reader), **openai_double.settings(model)}
         variables = {f"DOCMILL_{name.upper()}": value for name, value in given.items()}
         variables |= {"DATABASE_URL": database_url, "DOCMILL_STORE": f"file://{tmp_path}/store"}
-        start = partial(begin, Terminal(tmp_path, variables), ["worker"], tmp_path / "log")
-
-        reader.when(lambda _: len(reader.operations) == 2, HANG)
-        await killed_when(reader.hanging, start, upkeep)
+        variables |= {"DOCMILL_PIPELINES": "extract"}
+        reader.when(lambda asked: asked.method == "GET" and "21-21" in reader.paid, HANG)
         model.when(lambda _: model.count("POST") == 2, HANG)
-        await killed_when(model.hanging, start, upkeep)
-        worker = start()
-        await until(lambda: _is_complete(pool, job_id), 60)
-        worker.terminate()
-        await asyncio.to_thread(worker.wait, 30)
-    lost = ("lost", "WORKER_LOST")
-    assert await outcomes(pool, str(job_id)) == [lost, lost, ("complete", None)]
-    assert reader.paid == ["1-20", "21-25"]
-    assert reader.count("POST") == 2
+        worker = begin(Terminal(tmp_path, variables), ["worker"], tmp_path / "log")
+        await killed_when(worker, reader.hanging, model.hanging)
+        work, changes = Bell(pool, WORK), Bell(pool, CHANGES)
+        await rescue(Upkeep(pool, store, work, changes, RULES, identity.me()))
+        async with desk(pool, tmp_path / "store", "extract", **given):
+            for job_id in (long, dense):
+                await until(partial(_is_complete, pool, job_id), 60)
+    for job_id in (long, dense):
+        assert await outcomes(pool, str(job_id)) == [("lost", "WORKER_LOST"), ("complete", None)]
+    assert sorted(reader.paid) == ["1-20", "1-5", "21-21"]
+    assert reader.count("POST") == 3
     asked = [str(body["input"]) for body in model.heard("/embeddings")]
-    assert len(asked) > 2
-    assert [one for one in asked if asked.count(one) > 1] == [asked[1]] * 2, "it had no answer"
-    await asyncio.gather(*(bell.close() for bell in bells))
+    assert asked == [asked[0], asked[1], asked[1]], "only what had no answer is asked again"
+    assert asked[0] != asked[1]
+    await asyncio.gather(work.close(), changes.close())
 
 
 async def _is_complete(pool: Pool, job_id: JobId) -> bool:
