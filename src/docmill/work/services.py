@@ -31,7 +31,7 @@ class Note:
     """
 
     read: Callable[[], Awaitable[Any]]
-    write: Callable[[Any], Awaitable[None]]
+    write: Callable[[Any], Awaitable[object]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +63,7 @@ class JobDesk:
         self.services: frozenset[str] = frozenset(services)
         self.told: Faulted | None = None
         self.asked: list[dict[str, Any]] = []
+        self.gained: int = 0  # answers that the next run will not ask for again
         self._pool: Pool = pool
         self._services: Mapping[str, Service] = services
         self._job: Claimed = job
@@ -87,7 +88,7 @@ class JobDesk:
         notes = Note(partial(self._kept, note), partial(self._keep, note))
         question = Question(json.loads(asked), self._job, self._document, notes)
         answer = await service.guard.through(partial(self._timed, name, question))
-        await self._keep(digest, answer)
+        self.gained += await self._keep(digest, answer)
         failpoints.hit("answer.kept")
         return answer
 
@@ -110,13 +111,15 @@ class JobDesk:
             log.warning("answers.unknown", job=str(self._job.id), error=type(exc).__name__)
             return None
 
-    async def _keep(self, digest: bytes, answer: Any) -> None:
+    async def _keep(self, digest: bytes, answer: Any) -> bool:
         """An answer that cannot be kept is used all the same: it is paid for."""
         try:
             async with self._pool.connection() as conn:
                 await answers.keep(conn, self._job.id, digest, json.dumps(answer).encode())
         except OUTAGES as exc:
             log.warning("answers.not_kept", job=str(self._job.id), error=type(exc).__name__)
+            return False
+        return True
 
 
 def _canonical(request: Any) -> bytes:
