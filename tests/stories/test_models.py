@@ -72,8 +72,11 @@ async def test_extract_asks_models_for_fields_and_vectors_and_search_for_its_que
             paid = len(double.heard("/chat/completions")), len(double.heard("/embeddings"))
             found = (await client.get("/api/search", params={"q": "automobile"})).json()["hits"]
             question = double.heard("/embeddings")[-1]
-            double.next("POST", answer("500 Oops"))
+            double.next("POST", slow_down(60))
             words = (await client.get("/api/search", params={"q": "lorry"})).json()["hits"]
+            asked = len(double.asked)
+            assert (await client.get("/api/search", params={"q": "lorry"})).json()["hits"] == words
+            assert len(double.asked) == asked, "it is left alone as long as it wants"
             double.when(lambda asked: to("/embeddings", asked), answer("200 OK", b'{"data": 7}'))
             other = await send(client, make_pdf([[(72, 72, "Invoice No: A-1")]]), "bill:id")
             assert (await done(client, other))["asked"]["bill"]["value"] == "A-1"

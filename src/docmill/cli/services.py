@@ -67,14 +67,18 @@ def _endpoint(settings: Settings, timeout: timedelta) -> Endpoint:
 
 
 async def embed(settings: Settings, stack: AsyncExitStack) -> Embed:
-    """What makes the vectors of questions: the same model that makes those of passages."""
+    """What makes the vectors of questions: the same model that makes those of passages.
+
+    While it is left alone nobody waits for it: words are searched for without it.
+    """
     if settings.openai_embedding_model is None:
         return embed_here
     endpoint = await stack.enter_async_context(_endpoint(settings, SEARCH_TIMEOUT))
-    client = OpenAI(endpoint, settings.openai_embedding_model)
+    client, guard = OpenAI(endpoint, settings.openai_embedding_model), Guard("embed")
 
     async def ask(text: str) -> tuple[str, list[float]] | None:
-        answer = await client.embed({"texts": [text], "dimensions": local.WIDTH})
+        asked = {"texts": [text], "dimensions": local.WIDTH}
+        answer = await guard.through(partial(client.embed, asked))
         (vector,) = answer["vectors"]
         return (answer["model"], vector) if len(vector) == local.WIDTH else None
 
