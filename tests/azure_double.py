@@ -55,6 +55,11 @@ class AzureDouble(Double):
         """The ranges of pages that were begun, in their order."""
         return [one.query["pages"] for one in self.operations.values()]
 
+    def pages_of(self, asked: Asked) -> str:
+        """The range of pages whose result is asked for; empty for another request."""
+        operation = self.operations.get(asked.path.rpartition("/")[2])
+        return operation.query["pages"] if operation else ""
+
     def respond(self, asked: Asked) -> bytes:
         if asked.headers.get("ocp-apim-subscription-key") != KEY:
             return refused("401 PermissionDenied", "401")

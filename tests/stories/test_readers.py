@@ -113,7 +113,7 @@ async def test_a_worker_is_killed_while_services_are_at_work_and_none_is_paid_tw
         variables = {f"DOCMILL_{name.upper()}": value for name, value in given.items()}
         variables |= {"DATABASE_URL": database_url, "DOCMILL_STORE": f"file://{tmp_path}/store"}
         variables |= {"DOCMILL_PIPELINES": "extract"}
-        reader.when(lambda asked: asked.method == "GET" and "21-21" in reader.paid, HANG)
+        reader.when(lambda asked: reader.pages_of(asked) == "21-21", HANG)
         model.when(lambda _: model.count("POST") == 2, HANG)
         worker = begin(Terminal(tmp_path, variables), ["worker"], tmp_path / "log")
         await killed_when(worker, reader.hanging, model.hanging)
