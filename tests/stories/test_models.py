@@ -26,7 +26,9 @@ from speakers import answer
 pytestmark = pytest.mark.anyio
 
 LETTER = make_pdf([[(72, 72, "Invoice No: INV-17"), (72, 100, "The lorry broke down in Lyon.")]])
-DOUBTFUL = note(*(line.replace("Stück 25", "Stück 26") for line in GERMAN))
+DOUBTFUL, ALSO_DOUBTFUL = (
+    note(*(line.replace("Stück 25", f"Stück {count}") for line in GERMAN)) for count in (26, 27)
+)
 _WORD = re.compile(r"(\d+)\. (\S+) \(([\w ]+)\)")
 
 
@@ -103,12 +105,15 @@ async def test_models_define_words_and_read_doubtful_trades(pool: Pool, tmp_path
             study_id = sent.json()["jobId"]
             words = (await done(client, study_id))["vocabulary"]
             trades = await done(client, await upload_to(client, "trades", DOUBTFUL))
+            double.next("POST", slow_down(60))
+            alone = await done(client, await upload_to(client, "trades", ALSO_DOUBTFUL))
     assert await outcomes(pool, study_id) == [("retry", "SERVICE_BUSY"), ("complete", None)]
     defined = [word for word in words if word["definedBy"] == "gpt-test"]
     assert [word["definition"] for word in defined] == [
         f"{len(word['lemma'])} letters" for word in defined
     ]
     assert len(defined) == len(words)
-    assert trades["source"] == "model"
+    assert (trades["source"], alone["source"]) == ("model", "page")
+    assert alone["warnings"] == ["the language model was asked in vain (SERVICE_BUSY)"]
     (trade,) = trades["trades"]
     assert (trade["isin"], trade["quantity"]) == ("DE0007236101", "26")

@@ -17,6 +17,8 @@ from docmill.core.faults import Faulted
 CONNECT_SECONDS: Final = 10.0
 # What a run can be given as an answer is not much larger.
 MOST_BYTES: Final = 24 << 20
+# OpenAI's word for an account without money, which no waiting mends.
+SPENT: Final = "insufficient_quota"
 # A service's own word for what went wrong; a sentence might quote the document.
 _WORD: Final = re.compile(r"[A-Za-z0-9_.-]{1,60}")
 
@@ -86,10 +88,12 @@ async def _body(answer: httpx2.Response, where: str) -> bytes:
 
 def refusal(where: str, status: int, pause: str | None, body: bytes) -> Faulted:
     """An answer that is none, as a fault. `pause` is its Retry-After."""
-    detail = " ".join(filter(None, (f"{where}: {status}", _word(body))))
+    word = _word(body)
+    detail = " ".join(filter(None, (f"{where}: {status}", word)))
     seconds = retry_after(pause, datetime.now(UTC))
     facts = {} if seconds is None else {"retryAfter": seconds}
-    if status in {HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE}:
+    busy = status in {HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE}
+    if busy and word != SPENT:
         return Faulted("SERVICE_BUSY", detail, **facts)
     if status == HTTPStatus.REQUEST_TIMEOUT:
         return Faulted("SERVICE_TIMEOUT", detail)
