@@ -11,7 +11,7 @@ from azure.ai.documentintelligence.aio import DocumentIntelligenceClient
 from azure.core.credentials import AzureKeyCredential
 
 from azure_double import KEY, AzureDouble, refused
-from docmill.clients import azure
+from docmill.clients import azure, endpoint
 from docmill.clients.azure import Account, AzureReader
 from docmill.core.faults import Faulted
 from doubles import HANG, doubling, told
@@ -150,6 +150,12 @@ async def test_a_service_that_hangs_is_given_up(
     double.next(method, HANG)
     assert (await fault_of(double, paper)).fault.code == "SERVICE_TIMEOUT"
     assert bool(paper.kept) == (method == "GET")
+
+
+async def test_an_analysis_that_is_too_long_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(endpoint, "MOST_BYTES", 1000)
+    fault = await fault_of(AzureDouble())
+    assert fault.fault.code == "SERVICE_REFUSED"
 
 
 async def test_an_analysis_that_was_begun_is_waited_for_and_not_begun_again() -> None:

@@ -22,7 +22,7 @@ from azure.core.rest import AsyncHttpResponse, HttpRequest
 from pydantic import BaseModel, Field, ValidationError
 
 from docmill.clients.analysis import Operation
-from docmill.clients.endpoint import CONNECT_SECONDS, refusal, retry_after, word_of
+from docmill.clients.endpoint import CONNECT_SECONDS, gathered, refusal, retry_after, word_of
 from docmill.core.faults import Faulted
 
 API: Final = "2024-11-30"
@@ -123,28 +123,30 @@ class AzureReader:
     async def _finished(self, name: str) -> Operation | None:
         """What came of an operation; None for one that the service does not know any more."""
         while True:
-            request = HttpRequest(
-                "GET", f"/documentModels/{LAYOUT}/analyzeResults/{name}",
-                params={"api-version": API},
-            )  # fmt: skip
-            answer = await self._sdk.send_request(request)
+            answer, body = await self._polled(name)
             if answer.status_code == HTTPStatus.NOT_FOUND:
                 return None
-            operation = await self._operation(answer)
+            if answer.status_code != HTTPStatus.OK:
+                raise self._refusal(answer, body)
+            operation = await self._operation(body)
             if operation.status not in {"notStarted", "running"}:
                 return operation
             pause = retry_after(answer.headers.get("retry-after"), datetime.now(UTC))
             await asyncio.sleep(POLL if pause is None else max(pause, SHORTEST_POLL))
 
-    async def _operation(self, answer: AsyncHttpResponse) -> Operation:
-        if answer.status_code != HTTPStatus.OK:
-            raise self._refusal(answer)
+    async def _polled(self, name: str) -> tuple[AsyncHttpResponse, bytes]:
+        """As a stream: the SDK would read the JSON at once, in the loop and however long."""
+        where = f"/documentModels/{LAYOUT}/analyzeResults/{name}"
+        request = HttpRequest("GET", where, params={"api-version": API})
+        async with await self._sdk.send_request(request, stream=True) as answer:
+            return answer, await gathered(answer.iter_bytes(), self._account.endpoint)
+
+    async def _operation(self, body: bytes) -> Operation:
         try:
-            return await asyncio.to_thread(Operation.model_validate_json, answer.content)
+            return await asyncio.to_thread(Operation.model_validate_json, body)
         except ValidationError as exc:
-            raise Faulted(
-                "SERVICE_FAILED", f"{self._account.endpoint}: an analysis that can't be read"
-            ) from exc
+            said = f"{self._account.endpoint}: an analysis that can't be read"
+            raise Faulted("SERVICE_FAILED", said) from exc
 
     def _failure(self, done: Operation) -> Faulted:
         word = word_of(done.error)
@@ -152,9 +154,9 @@ class AzureReader:
         code = "SERVICE_REFUSED" if refused else "SERVICE_FAILED"
         return Faulted(code, f"{self._account.endpoint}: the analysis {done.status} {word}".strip())
 
-    def _refusal(self, answer: Any) -> Faulted:
+    def _refusal(self, answer: Any, body: bytes) -> Faulted:
         pause = answer.headers.get("retry-after")
-        return refusal(self._account.endpoint, answer.status_code, pause, _body(answer))
+        return refusal(self._account.endpoint, answer.status_code, pause, body)
 
     @contextmanager
     def _told(self) -> Generator[None]:
@@ -168,7 +170,7 @@ class AzureReader:
         except HttpResponseError as exc:
             if exc.response is None:
                 raise Faulted("SERVICE_FAILED", f"{where}: {type(exc).__name__}") from exc
-            raise self._refusal(exc.response) from exc
+            raise self._refusal(exc.response, _body(exc.response)) from exc
         except AzureError as exc:
             raise Faulted("SERVICE_FAILED", f"{where}: {type(exc).__name__}") from exc
 

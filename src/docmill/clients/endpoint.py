@@ -3,7 +3,7 @@
 import asyncio
 import json
 import re
-from collections.abc import Generator, Mapping
+from collections.abc import AsyncIterable, Generator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
@@ -57,7 +57,7 @@ class Endpoint:
                 asyncio.timeout(self._timeout.total_seconds()),
                 self._http.stream("POST", where, **content) as answer,
             ):
-                body = await _body(answer, where)
+                body = await gathered(answer.aiter_bytes(), where)
         if answer.status_code != HTTPStatus.OK:
             raise refusal(where, answer.status_code, answer.headers.get("retry-after"), body)
         try:
@@ -77,9 +77,10 @@ class Endpoint:
             raise Faulted("SERVICE_FAILED", f"{where}: {type(exc).__name__}") from exc
 
 
-async def _body(answer: httpx2.Response, where: str) -> bytes:
+async def gathered(pieces: AsyncIterable[bytes], where: str) -> bytes:
+    """A body, as long as it is not too long."""
     data = bytearray()
-    async for piece in answer.aiter_bytes():
+    async for piece in pieces:
         data += piece
         if len(data) > MOST_BYTES:
             raise Faulted("SERVICE_REFUSED", f"{where}: more than {MOST_BYTES >> 20} MB")
