@@ -93,8 +93,8 @@ class ChildRunner:
             task = replace(task, options={**task.options, "lessons": known})
         desk = JobDesk(self._pool, self._outside.services, job, file.fileno())
         ran = await self._nursery.run(task, file.fileno(), note, desk=desk)
-        if desk.asked:
-            call = {**ran.usage.call, "asked": desk.asked}
+        if desk.history:
+            call = {**ran.usage.call, **desk.history}
             ran = replace(ran, usage=replace(ran.usage, call=call))
         return _as_told(ran, desk) if isinstance(ran, Failed) else ran
 
@@ -181,6 +181,7 @@ def _task(job: Claimed) -> Task:
         mapping=job.mapping,
         options=job.options,
         rows=True,
+        keeps=True,
     )
 
 

@@ -15,7 +15,9 @@ from docmill.core.faults import Faulted
 from docmill.core.jobs import Claimed
 from docmill.db import answers
 from docmill.db.pool import OUTAGES, Pool
+from docmill.work.framing import KEEP, RECALL
 from docmill.work.guard import Guard
+from docmill.work.memory import JobMemory
 
 log = structlog.get_logger()
 
@@ -62,14 +64,23 @@ class JobDesk:
     ) -> None:
         self.services: frozenset[str] = frozenset(services)
         self.told: Faulted | None = None
-        self.asked: list[dict[str, Any]] = []
         self.gained: int = 0  # answers that the next run will not ask for again
+        self._asked: list[dict[str, Any]] = []
+        self._memory: JobMemory = JobMemory(pool, job)
         self._pool: Pool = pool
         self._services: Mapping[str, Service] = services
         self._job: Claimed = job
         self._document: int = document
 
+    @property
+    def history(self) -> dict[str, Any]:
+        """What is to be told of this run: the services it asked, and what it had from before."""
+        told = {"asked": self._asked, "recalled": self._memory.recalled}
+        return {name: fact for name, fact in told.items() if fact}
+
     async def answer(self, service: str, request: Any) -> Any:
+        if service in {KEEP, RECALL}:
+            return await self._memory.answer(service, request)
         try:
             return await self._answer(service, request)
         except Faulted as exc:
@@ -98,9 +109,9 @@ class JobDesk:
         try:
             return await self._services[name].answer(question)
         finally:
-            if len(self.asked) < MOST_TIMED:
+            if len(self._asked) < MOST_TIMED:
                 took = round((time.monotonic() - began_at) * 1000)
-                self.asked.append({"service": name, "ms": took})
+                self._asked.append({"service": name, "ms": took})
 
     async def _kept(self, digest: bytes) -> Any:
         try:

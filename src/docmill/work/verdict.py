@@ -23,6 +23,7 @@ class Task:
     mapping: str | None = None
     options: Mapping[str, Any] = field(default_factory=dict[str, Any])
     rows: bool = False
+    keeps: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,9 +11,12 @@ from bench.pdfs import assemble, stream, written
 
 from azure_double import Operation, analysis
 from docmill.clients import analysis as told
+from docmill.core import steps
 from docmill.core.faults import Faulted
 from docmill.core.pipeline import PDF, Source, Tools
+from docmill.core.steps import Memory
 from docmill.pipelines.extract import pipeline, readers
+from docmill.reading.remembered import unpacked
 from pdfs import encrypted_pdf, make_pdf
 
 Ask = Callable[[str, Any], Any]
@@ -48,8 +51,8 @@ def service(pdf: bytes, model: str = "prebuilt-layout") -> Ask:
     return ask
 
 
-def run(pdf: bytes, ask: Ask | None = None, steps: list[str] | None = None) -> Any:
-    heard = [] if steps is None else steps
+def run(pdf: bytes, ask: Ask | None = None, stages: list[str] | None = None) -> Any:
+    heard = [] if stages is None else stages
     tools = Tools(lambda _, stage: heard.append(stage))
     if ask:
         tools = Tools(tools.progress, frozenset({readers.SERVICE}), ask)
@@ -96,7 +99,7 @@ def test_fields_of_the_service_come_first_with_its_own_confidence() -> None:
 
 def test_pages_are_asked_for_in_ranges_and_each_is_told_of() -> None:
     pdf = make_pdf([[(72, 72, f"page {at}")] for at in range(45)])
-    steps: list[str] = []
+    stages: list[str] = []
     ranges: list[str] = []
     known = service(pdf)
 
@@ -104,10 +107,29 @@ def test_pages_are_asked_for_in_ranges_and_each_is_told_of() -> None:
         ranges.append(request["pages"])
         return known(name, request)
 
-    found = run(pdf, ask, steps)
+    found = run(pdf, ask, stages)
     assert ranges == ["1-20", "21-40", "41-45"]
     assert [page["text"] for page in found["pages"]] == [f"page {at}" for at in range(45)]
-    assert steps[steps.index("asking for pages 21 to 40 of 45") - 1] == "page 20 of 45"
+    assert stages[stages.index("asking for pages 21 to 40 of 45") - 1] == "page 20 of 45"
+
+
+def test_pages_can_be_read_before_all_are_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(steps, "EVERY_SECONDS", 0)
+    kept: dict[int, list[Any]] = {}
+
+    def keep(_: str, number: int, items: list[Any]) -> None:
+        assert number not in kept, "it was there"
+        kept[number] = items
+
+    memory = Memory(keep, lambda _, number: kept.get(number))
+    known = service(REPORT)
+    tools = Tools(lambda _, __: None, frozenset({readers.SERVICE}), known, memory=memory)
+    for _ in range(2):
+        pipeline.run(Source(io.BytesIO(REPORT), "a.pdf", PDF), tools)
+    pages = [unpacked(*items).page for items in kept.values()]
+    assert [page.text for page in pages if page] == [
+        page["text"] for page in run(REPORT, known)["pages"]
+    ]
 
 
 def test_a_broken_pdf_is_not_paid_for() -> None:
