@@ -66,7 +66,7 @@ async def partial_result(
     if not count:
         raise Faulted("NOT_READY", jobId=str(job.id), jobStatus=str(job.status))
     if form == "text":
-        body, kind = _written(here, job.id, _text), "text/plain"
+        body, kind = _written(here, job.id, count, _text), "text/plain"
     else:
         facts = {"job_id": str(job.id), "status": str(job.status), "pages_read": count}
         body, kind = _json(here, job.id, facts), "application/json"
@@ -76,23 +76,25 @@ async def partial_result(
 async def _json(here: Site, job_id: JobId, facts: dict[str, Any]) -> AsyncIterator[str]:
     yield json.dumps(facts)[:-1] + ', "pages": ['
     comma = ""
-    async for text in _written(here, job_id, _shape):
+    async for text in _written(here, job_id, facts["pages_read"], _shape):
         yield comma + text
         comma = ","
     yield "]}"
 
 
-async def _written(here: Site, job_id: JobId, write: Callable[[Page], str]) -> AsyncIterator[str]:
-    """One step after the other, so that memory holds one."""
-    number = 0
-    while True:
+async def _written(
+    here: Site, job_id: JobId, count: int, write: Callable[[Page], str]
+) -> AsyncIterator[str]:
+    """One step after the other, so that memory holds one; what comes meanwhile is left out."""
+    number = done = 0
+    while done < count:
         async with reading(here.services.pool) as conn:
             step = await steps.recall(conn, job_id, KIND, number)
         if step is None:
             return
         for text in await asyncio.to_thread(_all, step.content, write):
             yield text
-        number += 1
+        number, done = number + 1, done + step.items
 
 
 def _all(content: str, write: Callable[[Page], str]) -> list[str]:
