@@ -35,6 +35,23 @@ class Block:
     table: Table | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A label and its value, and how sure that is from 0 to 1."""
+
+    label: Line
+    value: Line
+    confidence: float
+
+
+@dataclass(frozen=True, slots=True)
+class LaidOut(Page):
+    """A page whose reader knows its parts already, and perhaps labels with their values."""
+
+    blocks: tuple[Block, ...] = ()
+    pairs: tuple[Pair, ...] = ()
+
+
 LARGER: Final = 1.15  # times the height of plain text
 LEVELS: Final = (1.6, 1.3)
 HEADING_CHARS: Final = 120
@@ -56,6 +73,8 @@ _UNDERLINED: Final = {"*": 1, "#": 1, "=": 2}  # as in plain text; other marks a
 
 def blocks_of(page: Page) -> list[Block]:
     """Everything on the page once, in reading order."""
+    if isinstance(page, LaidOut):
+        return [*page.blocks]
     tables = ruled_tables(page)
     free = [line for line in upright(page) if not _table_of(line, tables)]
     tables += aligned_tables(page, free)
@@ -73,7 +92,7 @@ def blocks_of(page: Page) -> list[Block]:
         run = []
         if id(table) not in placed:
             placed.add(id(table))
-            blocks.append(Block(Kind.TABLE, _as_text(table), table.box, table=table))
+            blocks.append(block_of(table))
     blocks += _written(run, usual)
     return [*blocks, *(Block(Kind.PARAGRAPH, line.text, line.box) for line in turned)]
 
@@ -82,8 +101,14 @@ def _table_of(line: Line, tables: Sequence[Table]) -> Table | None:
     return next((table for table in tables if table.holds(line.box)), None)
 
 
-def _as_text(table: Table) -> str:
-    return "\n".join(" | ".join(row) for row in table.grid)
+def block_of(table: Table) -> Block:
+    text = "\n".join(" | ".join(row) for row in table.grid)
+    return Block(Kind.TABLE, text, table.box, table=table)
+
+
+def is_item(text: str) -> bool:
+    """Whether text begins as an item of a list does."""
+    return bool(_ITEM.match(text))
 
 
 def _usual_height(lines: Sequence[Line]) -> float:
@@ -106,7 +131,7 @@ def _written(lines: Sequence[Line], usual: float) -> Iterator[Block]:
         level = _UNDERLINED.get(under, 3) if under else _heading_level(part, text, usual)
         if level:
             yield Block(Kind.HEADING, text, box, level)
-        elif _ITEM.match(text):
+        elif is_item(text):
             yield Block(Kind.LIST_ITEM, text, box)
         else:
             yield Block(Kind.PARAGRAPH, text, box)
@@ -154,7 +179,7 @@ def _begins(line: Line, part: Sequence[Line], gap: float) -> bool:
         return True
     if drop < -height or not _overlaps(above.box, line.box):
         return True
-    if drop > max(gap, 0.0) + PARTED * height or _ITEM.match(line.text):
+    if drop > max(gap, 0.0) + PARTED * height or is_item(line.text):
         return True
     if abs(_height(line) - height) > SAME_HEIGHT * height or _bold(line) != _bold(above):
         return True

@@ -59,7 +59,7 @@ def open_pdf(file: BinaryIO, tools: Tools = ALONE) -> Generator[Document, None, 
     """The PDF, opened. Raises BAD_PDF at once when there is nothing in it to read."""
     with checked(file) as pdf:
         warnings: list[str] = []
-        yield Document(pdf.page_count, _metadata(pdf), _pages(pdf, warnings, tools), warnings)
+        yield Document(pdf.page_count, metadata(pdf), _pages(pdf, warnings, tools), warnings)
 
 
 @contextmanager
@@ -84,7 +84,7 @@ def _check_count(pages: int) -> None:
         raise Faulted("BAD_PDF", f"it claims {pages} pages, more than {MAX_PAGES}")
 
 
-def _metadata(pdf: pdfium.Pdf) -> dict[str, str]:
+def metadata(pdf: pdfium.Pdf) -> dict[str, str]:
     facts = {name: clean(pdf.meta(key)).strip() for name, key in _FACTS.items()}
     for name in ("created", "modified"):
         facts[name] = iso_date(facts[name])
@@ -157,6 +157,15 @@ def written(handle: int, number: int) -> tuple[pdfium.PageShape, Sequence[Word],
         if count > MAX_PAGE_CHARS:
             raise Faulted("BAD_PDF", f"too many characters: {count} on page {number}")
         return shape, words_of(pdfium.characters(text, count, shape), shape.size), count
+
+
+def outline(pdf: pdfium.Pdf, number: int) -> tuple[tuple[float, float], bool] | None:
+    """A page's size as it is shown and whether it is a picture; None where it does not load."""
+    with pdfium.loaded(pdf, number - 1) as handle:
+        if not handle:
+            return None
+        shape, words, _ = written(handle, number)
+        return shape.size, _is_picture(words, handle, shape)
 
 
 def _is_picture(words: Sequence[Word], handle: int, shape: pdfium.PageShape) -> bool:

@@ -26,12 +26,24 @@ MOST_TIMED: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
+class Note:
+    """What a service says before it answers, such as the name of an operation under way.
+
+    It is kept like an answer, so that another attempt can go on where this one was.
+    """
+
+    read: Callable[[], Awaitable[Any]]
+    write: Callable[[Any], Awaitable[object]]
+
+
+@dataclass(frozen=True, slots=True)
 class Question:
     """`document` is an open file that the run reads as well: read it with `os.pread` alone."""
 
     request: Any
     job: Claimed
     document: int
+    note: Note
 
 
 # JSON in, JSON out; raises Faulted, with `retryAfter` seconds where the service asked for a pause.
@@ -52,6 +64,7 @@ class JobDesk:
     ) -> None:
         self.services: frozenset[str] = frozenset(services)
         self.told: Faulted | None = None
+        self.gained: int = 0  # answers that the next run will not ask for again
         self._asked: list[dict[str, Any]] = []
         self._memory: JobMemory = JobMemory(pool, job)
         self._pool: Pool = pool
@@ -80,11 +93,13 @@ class JobDesk:
         asked = _canonical(request)
         digest = hashlib.sha256(name.encode() + b"\0" + asked).digest()
         if (kept := await self._kept(digest)) is not None:
-            return json.loads(kept)
+            return kept
         service = self._services[name]
-        question = Question(json.loads(asked), self._job, self._document)
+        note = hashlib.sha256(digest + b"note").digest()
+        notes = Note(partial(self._kept, note), partial(self._keep, note))
+        question = Question(json.loads(asked), self._job, self._document, notes)
         answer = await service.guard.through(partial(self._timed, name, question))
-        await self._keep(digest, answer)
+        self.gained += await self._keep(digest, answer)
         failpoints.hit("answer.kept")
         return answer
 
@@ -98,21 +113,24 @@ class JobDesk:
                 took = round((time.monotonic() - began_at) * 1000)
                 self._asked.append({"service": name, "ms": took})
 
-    async def _kept(self, digest: bytes) -> bytes | None:
+    async def _kept(self, digest: bytes) -> Any:
         try:
             async with self._pool.connection() as conn:
-                return await answers.of_job(conn, self._job.id, digest)
+                kept = await answers.of_job(conn, self._job.id, digest)
+            return None if kept is None else json.loads(kept)
         except OUTAGES as exc:
             log.warning("answers.unknown", job=str(self._job.id), error=type(exc).__name__)
             return None
 
-    async def _keep(self, digest: bytes, answer: Any) -> None:
+    async def _keep(self, digest: bytes, answer: Any) -> bool:
         """An answer that cannot be kept is used all the same: it is paid for."""
         try:
             async with self._pool.connection() as conn:
                 await answers.keep(conn, self._job.id, digest, json.dumps(answer).encode())
         except OUTAGES as exc:
             log.warning("answers.not_kept", job=str(self._job.id), error=type(exc).__name__)
+            return False
+        return True
 
 
 def _canonical(request: Any) -> bytes:
