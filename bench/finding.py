@@ -25,7 +25,7 @@ from docmill.core.documents import NewDocument
 from docmill.core.jobs import DocumentId, JobId
 from docmill.core.owners import OwnerKey
 from docmill.core.pipeline import TEXT, Source, Tools
-from docmill.core.ranking import both
+from docmill.core.ranking import ranked
 from docmill.db import chunks, documents, jobs, owners, queue, search
 from docmill.db.pool import Connection, open_pool
 from docmill.db.search import Asked, Only
@@ -59,9 +59,10 @@ def _quality(url: str, quiz: Quiz) -> Row:
     if not quiz.texts:
         return Row(what, "not measured: this machine does not have the texts")
     rates = asyncio.run(_rates(url, quiz))
-    found, words, meaning = rates["both"], rates["words"], rates["meaning"]
+    found, words, meaning, places = (rates[way] for way in ("both", "words", "meaning", "places"))
+    others = f"words alone {words:.2f}, meaning alone {meaning:.2f}, by places {places:.2f}"
     return Row(
-        what, f"{found:.2f}", f"words alone {words:.2f}, meaning alone {meaning:.2f}",
+        what, f"{found:.2f}", others,
         found / words if words else None, f">= {FLOOR}, better than words",
         found >= FLOOR and found > words, rates,
     )  # fmt: skip
@@ -98,7 +99,7 @@ async def _rates(url: str, quiz: Quiz) -> dict[str, float]:
     async with open_pool(url) as pool, pool.connection() as conn:
         for name, rows in read.items():
             await _write(conn, quiz.owner, name, rows)
-        found: dict[str, int] = dict.fromkeys(("both", "words", "meaning"), 0)
+        found: dict[str, int] = dict.fromkeys(("both", "words", "meaning", "places"), 0)
         for pair in quiz.pairs:
             asked = Asked(quiz.owner, pair.question)
             for way, ids in (await _ways(conn, asked)).items():
@@ -110,12 +111,24 @@ async def _rates(url: str, quiz: Quiz) -> dict[str, float]:
 async def _ways(conn: Connection, asked: Asked) -> dict[str, Sequence[int]]:
     model, vector = await finding.embed_here(asked.words) or ("", [])
     asked = replace(asked, model=model, vector=str(vector))
-    words, meaning = await search.best(conn, asked), await search.nearest(conn, asked)
+    words = await search.words(conn, asked)
+    best, near = await search.best(conn, asked, words), await search.nearest(conn, asked)
+    found = await search.likeness(conn, asked, words, [*{*best, *near}])
     return {
-        "both": [number for _, number in both(words, meaning)],
-        "words": words,
-        "meaning": meaning,
+        "both": [number for _, number in ranked(found, words.weights)],
+        "words": best,
+        "meaning": near,
+        "places": _by_places((0.7, best), (1.0, near)),
     }
+
+
+def _by_places(*rankings: tuple[float, Sequence[int]]) -> list[int]:
+    """Reciprocal rank, to compare with: each ranking with its weight, and 2 as the constant."""
+    scores: dict[int, float] = {}
+    for weight, ranking in rankings:
+        for place, thing in enumerate(ranking):
+            scores[thing] = scores.get(thing, 0.0) + weight / (3 + place)
+    return sorted(scores, key=lambda thing: (-scores[thing], thing))
 
 
 def _plain(text: str) -> str:

@@ -1,7 +1,9 @@
-"""Questions and the passages that answer them, from public texts that machines have.
+"""Questions and the passages that answer them, from public texts that machines or packages have.
 
 The questions on licences were reworded after failures of search were seen, so they flatter. Those
-on Python were written and committed before search was run on them, and stay as they were.
+on Python were written before search was run on them, and looked at while it was made better. Those
+on prose were written before search was run on them too, their passages drawn at random, and have
+not been looked at since.
 """
 
 import importlib
@@ -12,6 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from bench.ground import ROOT
+from bench.texts import text_of
 from docmill.core.owners import OwnerKey
 
 DATA: Final = ROOT / "bench" / "data"
@@ -37,7 +40,7 @@ class Quiz:
 
 
 def quizzes() -> Iterator[Quiz]:
-    for about in ("licence", "python"):
+    for about in ("licence", "python", "prose"):
         given: dict[str, Any] = json.loads((DATA / f"{about}_questions.json").read_text("utf-8"))
         yield Quiz(about, dict(_texts(given)), tuple(Pair(*pair) for pair in given["pairs"]))
 
@@ -46,7 +49,10 @@ def _texts(given: Mapping[str, Any]) -> Iterator[tuple[str, bytes]]:
     if "module" in given:
         topics: Mapping[str, str] = importlib.import_module(given["module"]).topics
         yield from ((name, topics[name].encode()) for name in given["texts"])
-        return
-    folder = Path(given["folder"])
-    if folder.is_dir():
-        yield from ((name, (folder / name).read_bytes()) for name in given["texts"])
+    elif "folder" in given:
+        folder = Path(given["folder"])
+        if folder.is_dir():
+            yield from ((name, (folder / name).read_bytes()) for name in given["texts"])
+    else:
+        found = {one["name"]: text_of(one) for one in given["texts"]}
+        yield from ((name, text) for name, text in found.items() if text and all(found.values()))

@@ -9,6 +9,7 @@ import pytest
 from db.crowd import plan_of
 from docmill.core.jobs import Claimed
 from docmill.core.owners import OwnerKey
+from docmill.core.ranking import rarity
 from docmill.db import chunks, fields, migrate, results, search
 from docmill.db.pool import Connection
 from docmill.db.search import Asked, Only
@@ -46,6 +47,10 @@ async def read(conn: Connection, owner: OwnerKey, *rows: dict[str, Any]) -> Clai
     return job
 
 
+async def best(conn: Connection, asked: Asked) -> list[int]:
+    return await search.best(conn, asked, await search.words(conn, asked))
+
+
 async def texts(conn: Connection, asked: Asked, ids: list[int]) -> list[str]:
     found = await search.hits(conn, asked, ids)
     return [found[number].text for number in ids]
@@ -65,7 +70,7 @@ async def test_rare_words_count_more_than_common_ones(conn: Connection) -> None:
     await read(conn, ANN, *common, passage("the penalty of the contract"))
     asked = Asked(ANN, "what price has the penalty?")
 
-    found = await search.best(conn, asked)
+    found = await best(conn, asked)
 
     assert (await texts(conn, asked, found))[0] == "the penalty of the contract"
     assert len(found) == 21
@@ -77,8 +82,8 @@ async def test_nobody_finds_another_owners_passages(conn: Connection) -> None:
     theirs = Asked(BOB, "secret", MODEL, vector(0))
     (number,) = await search.nearest(conn, theirs)
 
-    assert await search.best(conn, theirs) == [number]
-    assert await search.best(conn, mine) == []
+    assert await best(conn, theirs) == [number]
+    assert await best(conn, mine) == []
     assert await search.nearest(conn, mine) == []
     assert await search.hits(conn, mine, [number]) == {}
     assert await search.documents(conn, ANN, Only(filename="a.pdf")) == []
@@ -87,7 +92,7 @@ async def test_nobody_finds_another_owners_passages(conn: Connection) -> None:
 async def test_an_owner_whose_name_is_a_word_finds_nobody_elses(conn: Connection) -> None:
     await read(conn, BOB, passage("mentions @session:ann and 'session:ann'"))
 
-    assert await search.best(conn, Asked(ANN, "mentions session ann")) == []
+    assert await best(conn, Asked(ANN, "mentions session ann")) == []
 
 
 async def test_filters_keep_to_documents(conn: Connection) -> None:
@@ -96,8 +101,58 @@ async def test_filters_keep_to_documents(conn: Connection) -> None:
     only = await search.documents(conn, ANN, Only(document=first.document_id))
     asked = Asked(ANN, "alpha", MODEL, vector(0), only)
 
-    assert await texts(conn, asked, await search.best(conn, asked)) == ["alpha one"]
+    assert await texts(conn, asked, await best(conn, asked)) == ["alpha one"]
     assert await texts(conn, asked, await search.nearest(conn, asked)) == ["alpha one"]
+
+
+async def test_a_passage_is_as_like_as_its_nearest_part_and_the_words_it_has(
+    conn: Connection,
+) -> None:
+    rows = passage("the penalty", vector(9), vector(0)), passage("other", vector(3))
+    await read(conn, ANN, *rows, passage("no vector"))
+    asked = Asked(ANN, "penalty", MODEL, vector(0))
+    words = await search.words(conn, asked)
+    row = await (
+        await conn.execute("SELECT array_agg(id ORDER BY position) FROM chunks")
+    ).fetchone()
+
+    found = await search.likeness(conn, asked, words, row[0] if row else [])
+
+    (first, second, third) = sorted(found, key=lambda one: one.id)
+    assert (first.meaning, second.meaning, third.meaning) == (1.0, 0.0, None)
+    assert 0.5 * words.weights[0] < first.words < words.weights[0]
+    assert (second.words, third.words) == (0.0, 0.0)
+
+
+async def test_a_word_in_many_passages_is_looked_for_only_with_the_others(
+    conn: Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(search, "COMMON", 3)
+    await read(
+        conn, ANN, *(passage(f"price list {at}") for at in range(4)), passage("price penalty")
+    )
+
+    assert len(await best(conn, Asked(ANN, "price"))) == 5
+    assert len(await best(conn, Asked(ANN, "price list"))) == 4
+    assert len(await best(conn, Asked(ANN, "price penalty"))) == 1
+
+
+async def test_common_words_of_an_owner_with_many_passages_are_known_without_counting(
+    conn: Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(search, "COUNTED", 5)
+    monkeypatch.setattr(search, "COMMON", 4)
+    await read(
+        conn, ANN, *(passage(f"the price of tea {at}") for at in range(40)), passage("fines")
+    )
+    await conn.execute("ANALYZE chunks")
+
+    words = await search.words(conn, Asked(ANN, "price of fines"))
+
+    assert dict(zip(words.each, words.weights, strict=True)) == pytest.approx(
+        {"'price'": rarity(40, 41), "'fine'": rarity(1, 41)}, rel=0.05
+    )
+    assert words.query == "'fine'"
 
 
 async def test_vectors_of_another_model_are_not_compared(conn: Connection) -> None:
@@ -112,7 +167,7 @@ async def test_any_words_can_be_asked_for(conn: Connection, words: str) -> None:
 
     asked = Asked(ANN, words, MODEL, vector(0))
 
-    assert await search.best(conn, asked) == []
+    assert await best(conn, asked) == []
     assert len(await search.hits(conn, asked, await search.nearest(conn, asked))) == 1
 
 
@@ -145,7 +200,7 @@ async def test_without_pgvector_words_still_find(conn: Connection) -> None:
     asked = Asked(ANN, "text", MODEL, vector(0))
 
     assert await search.nearest(conn, asked) == []
-    assert await texts(conn, asked, await search.best(conn, asked)) == ["the text"]
+    assert await texts(conn, asked, await best(conn, asked)) == ["the text"]
 
 
 async def test_pgvector_may_come_after_the_migrations(conn: Connection, database_url: str) -> None:
@@ -158,6 +213,13 @@ async def test_pgvector_may_come_after_the_migrations(conn: Connection, database
     assert await chunks.have_vectors(conn)
 
 
+HOT = (
+    search.COUNT_WORDS,
+    search.BEST,
+    search.NEAREST_OF_MANY,
+    search.BY_WORDS,
+    search.BY_MEANING,
+)
 CROWD = """
 INSERT INTO chunks (job_id, document_id, owner, position, page, heading, text)
 SELECT %(job)s, %(document)s, %(owner)s, 1000 + n, 1, '',
@@ -188,8 +250,10 @@ async def test_hot_statements_read_few_pages_of_a_crowd(
     await conn.set_autocommit(True)
     await conn.execute("VACUUM ANALYZE chunks, chunk_vectors")
     asked = Asked(ANN, "rare7 common", MODEL, vector(0)).args
+    asked |= {"query": "'rare7'", "each": ["'rare7'", "'common'"], "weights": [5.0, 0.7]}
+    asked |= {"ids": [1, 2, 3], "lexemes": ["rare7", "common"], "common": search.COMMON}
     with psycopg.connect(database_url) as plain:
-        for query in (search.BEST, search.NEAREST_OF_MANY):
+        for query in HOT:
             for generic in (False, True):
                 plan = plan_of(plain, query, asked, generic=generic)
                 assert not {"chunks", "chunk_vectors"} & set(plan.whole_tables)

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from docmill.core.faults import Faulted
 from docmill.core.pipeline import DOCX
 from docmill.reading import docx
+from docmill.reading.blocks import blocks_of
 from docmill.reading.documents import open_document
 from docmill.reading.pages import Document, Page
 
@@ -62,6 +63,12 @@ def test_paragraphs_and_table_rows_are_lines() -> None:
         ["Tea", "2.50"],
     ]
     assert page.flow
+
+
+def test_each_paragraph_is_a_part_of_its_own() -> None:
+    _, (page,) = read(make_docx(paragraph("It is one thing.") + paragraph("It is another.")))
+
+    assert [block.text for block in blocks_of(page)] == ["It is one thing.", "It is another."]
 
 
 def test_cells_of_one_column_start_at_one_place() -> None:

@@ -80,3 +80,20 @@ def test_a_line_of_marks_makes_the_line_above_a_heading() -> None:
     found = [(block.text, block.level) for block in blocks if block.kind is Kind.HEADING]
     assert found == [("Naming", 1), ("Scopes", 2)]
     assert [block.text for block in blocks][2] == "A scope is seen."
+
+
+def test_blank_lines_part_paragraphs_also_where_there_is_one_after_every_line() -> None:
+    (page,) = read(b"CHAPTER 8. The Pulpit.\n\nHe went up.\n\nNobody could follow.\n")
+
+    assert [(block.kind, block.text) for block in blocks_of(page)] == [
+        (Kind.HEADING, "CHAPTER 8. The Pulpit."),
+        (Kind.PARAGRAPH, "He went up."),
+        (Kind.PARAGRAPH, "Nobody could follow."),
+    ]
+
+
+def test_a_page_ends_at_a_blank_line_near_its_foot() -> None:
+    first, second = read(b"line\n" * 50 + b"\n" + b"more\n" * 30)
+
+    assert {line.text for line in first.lines} == {"line"}
+    assert {line.text for line in second.lines} == {"more"}

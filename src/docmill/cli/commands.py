@@ -79,6 +79,7 @@ COMMANDS: Final[Mapping[str, Entry]] = {
     ),
     "profile": Entry(WORK, "profile:app", "The seller's identity and defaults."),
     "mapping": Entry(WORK, "mapping:app", "Which XML an invoice becomes."),
+    "models": Entry(CARE, "models:app", "The models and word lists docmill reads with."),
     "doctor": Entry(CARE, "doctor:doctor", "Check the surroundings and say what to do."),
     "reconcile": Entry(
         CARE,

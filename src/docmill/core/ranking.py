@@ -1,30 +1,44 @@
-"""Several rankings of the same things made one: reciprocal rank fusion."""
+"""How well passages fit a question, by meaning and by words, made one score."""
 
+import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Final
 
-# How little the first places stand out. With the usual 60, the tenth place in two rankings beats
-# the first in one; so long a memory is for long rankings of many.
-SMOOTH: Final = 2
-# People ask in words of their own, so those count less than what they mean.
-WORDS, MEANING = 0.7, 1.0
+# What a word is worth beside meaning. Measured: docs/decisions/0029-scores.md.
+WORDS: Final = 0.03
 
 
-def fused(*rankings: tuple[float, Sequence[int]]) -> list[tuple[float, int]]:
-    """Scores and things, best first: 1 for what every ranking has in its first place.
+@dataclass(frozen=True, slots=True)
+class Likeness:
+    """Of one passage: its words' weights added up, and how near it is in meaning, 1 at most.
 
-    Each ranking comes with its weight.
+    `meaning` is None where the passage has no vector of the model that is asked.
     """
-    scores: dict[int, float] = {}
-    for weight, ranking in rankings:
-        for place, thing in enumerate(ranking):
-            share = weight * (SMOOTH + 1) / (SMOOTH + 1 + place)
-            scores[thing] = scores.get(thing, 0.0) + share
-    whole = sum(weight for weight, _ in rankings)
-    shares = ((round(score / whole, 6), thing) for thing, score in scores.items())
-    return sorted(shares, key=lambda item: (-item[0], item[1]))
+
+    id: int
+    words: float
+    meaning: float | None
 
 
-def both(words: Sequence[int], meaning: Sequence[int]) -> list[tuple[float, int]]:
-    """One ranking of the two; that of the words alone where nothing is known of the meaning."""
-    return fused((WORDS, words), (MEANING, meaning)) if meaning else fused((WORDS, words))
+def rarity(passages: float, of: float) -> float:
+    """The weight of a word that so many of the passages have."""
+    return math.log1p(of / passages)
+
+
+def ranked(found: Sequence[Likeness], weights: Sequence[float]) -> list[tuple[float, int]]:
+    """Scores from 0 to 1 and passages, best first.
+
+    `weights` are those of the words asked for: 1 is a passage that means the same and has them
+    all. What has no vector counts as the farthest of what has one, and where nothing has one,
+    the words decide alone.
+    """
+    farthest = min((one.meaning for one in found if one.meaning is not None), default=None)
+    whole = WORDS * sum(weights) + (0.0 if farthest is None else 1.0)
+
+    def score(one: Likeness) -> float:
+        meaning = farthest if one.meaning is None else one.meaning
+        return max(0.0, min(1.0, round((WORDS * one.words + (meaning or 0.0)) / whole, 6)))
+
+    scores = ((score(one), one.id) for one in found) if whole else ()
+    return sorted(scores, key=lambda item: (-item[0], item[1]))

@@ -1,4 +1,5 @@
-"""Search in one owner's passages: the nearest by meaning, and the best by their words."""
+"""Search in one owner's passages: the nearest by meaning, the best by their words, and how well
+each of them fits by both."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,15 +11,19 @@ from psycopg.rows import class_row
 
 from docmill.core.jobs import DocumentId, JobId
 from docmill.core.owners import OwnerKey
+from docmill.core.ranking import Likeness, rarity
 from docmill.db import chunks
 from docmill.db.pool import Connection
 
-# Each list is so long; what stands in neither is not found.
+# Each way of looking brings so many; what none of them brings is not found.
 CANDIDATES: Final = 100
 # An owner with fewer vectors is looked through one by one: exact, and as fast as the graph.
 EXACT: Final = 10_000
-# A word in more of the owner's passages than this says too little to be worth ranking by.
+# A word in more of the owner's passages than this says too little to look for.
 COMMON: Final = 2000
+# An owner with fewer passages has the words counted in them. Beyond, counting would take longer
+# than all the rest, and PostgreSQL's statistics tell of the words that many passages have.
+COUNTED: Final = 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +60,6 @@ class Asked:
             "vector": self.vector,
             "documents": None if self.documents is None else list(self.documents),
             "limit": CANDIDATES,
-            "common": COMMON,
         }
 
 
@@ -122,46 +126,122 @@ async def nearest(conn: Connection, asked: Asked) -> list[int]:
     return [row[0] for row in await found.fetchall()]
 
 
-# Words count by how rare they are among the owner's passages. Common ones only rank what others
-# found, unless all are common: then a passage must have them all. One scan of the index each.
+@dataclass(frozen=True, slots=True)
+class Words:
+    """The words of a question that the owner's passages have, as tsqueries, and their weights.
+
+    `query` is what a passage must have to be looked at: one of the words that are not common, or
+    all of them where all are common. None: no words, no passage.
+    """
+
+    each: list[str]
+    weights: list[float]
+    query: str | None
+
+
+LEXEMES: Final = """
+SELECT array(SELECT lexeme FROM unnest(to_tsvector('english', %(words)s)) LIMIT 32),
+       (SELECT count(*) FROM (SELECT FROM chunks WHERE owner = %(owner)s LIMIT %(most)s) AS few)
+"""
+# The owner is one of the words: the index finds their passages and nobody else's.
+COUNT_WORDS: Final = """
+SELECT given.lexeme, found.passages
+  FROM unnest(%(lexemes)s::text[]) AS given(lexeme) CROSS JOIN LATERAL (
+       SELECT count(*) AS passages FROM (
+           SELECT FROM chunks
+            WHERE chunks.words @@ (
+                quote_literal(%(mark)s)::tsquery && quote_literal(given.lexeme)::tsquery)
+            LIMIT %(common)s) AS few) AS found
+ WHERE found.passages > 0
+"""
+KNOWN_WORDS: Final = """
+SELECT e.lexeme, e.share * c.reltuples
+  FROM pg_class c
+  JOIN pg_namespace n ON n.oid = c.relnamespace
+  JOIN pg_stats s ON s.schemaname = n.nspname AND s.tablename = c.relname AND s.attname = 'words'
+ CROSS JOIN unnest(s.most_common_elems::text::text[], s.most_common_elem_freqs)
+       AS e(lexeme, share)
+ WHERE c.oid = 'chunks'::regclass AND e.lexeme = ANY(%(lexemes)s)
+   AND e.share * c.reltuples >= %(common)s
+"""
+
+
+async def words(conn: Connection, asked: Asked) -> Words:
+    """The words asked for, weighed by how rare they are among the owner's passages."""
+    args = {**asked.args, "most": COUNTED, "common": COMMON}
+    mark: str = asked.args["mark"]
+    row = await (await conn.execute(LEXEMES, args)).fetchone()
+    lexemes, of = row or ([], 0)
+    known: dict[str, float] = {}
+    if of == COUNTED:
+        marked = {**args, "lexemes": [*lexemes, mark]}
+        known = dict(await (await conn.execute(KNOWN_WORDS, marked)).fetchall())
+        of = max(of, known.pop(mark, 0))
+    unknown = {**args, "lexemes": [lexeme for lexeme in lexemes if lexeme not in known]}
+    known |= dict(await (await conn.execute(COUNT_WORDS, unknown)).fetchall())
+    quoted = {lexeme: _quoted(lexeme) for lexeme in known}
+    rare = [quoted[lexeme] for lexeme, passages in known.items() if passages < COMMON]
+    return Words(
+        [*quoted.values()],
+        [rarity(passages, of) for passages in known.values()],
+        " | ".join(rare) or " & ".join(quoted.values()) or None,
+    )
+
+
+def _quoted(lexeme: str) -> str:
+    """As a tsquery writes it."""
+    escaped = lexeme.replace("\\", "\\\\").replace("'", "''")
+    return f"'{escaped}'"
+
+
+# Taken times ten, ts_rank of one word goes from 0.61 where it stands once towards 1.
 BEST: Final = """
-WITH given AS MATERIALIZED (
-    SELECT quote_literal(lexeme)::tsquery AS word
-      FROM unnest(to_tsvector('english', %(words)s)) LIMIT 32),
-counted AS MATERIALIZED (
-    SELECT given.word, quote_literal(%(mark)s)::tsquery && given.word AS own, found.passages
-      FROM given CROSS JOIN LATERAL (
-           SELECT count(*) AS passages FROM (
-               SELECT FROM chunks
-                WHERE chunks.words @@ (quote_literal(%(mark)s)::tsquery && given.word)
-                LIMIT %(common)s) AS few) AS found
-     WHERE found.passages > 0),
-weighed AS MATERIALIZED (
-    SELECT word, own, passages, ln(1 + 3.0 * %(common)s / passages) AS weight FROM counted),
-wanted AS MATERIALIZED (
-    SELECT string_agg(own::text, ' | ')::tsquery AS query
-      FROM weighed WHERE passages < %(common)s),
-otherwise AS MATERIALIZED (
-    SELECT string_agg(own::text, ' & ')::tsquery AS query FROM weighed),
-found AS MATERIALIZED (
+WITH found AS MATERIALIZED (
     SELECT chunks.id, chunks.words
       FROM chunks
-     WHERE chunks.words @@ (
-               SELECT coalesce(wanted.query, otherwise.query) FROM wanted, otherwise)
+     WHERE chunks.words @@ (quote_literal(%(mark)s)::tsquery && %(query)s::tsquery)
        AND chunks.owner = %(owner)s
        AND (%(documents)s::uuid[] IS NULL OR chunks.document_id = ANY(%(documents)s))
      LIMIT 10000)
 SELECT found.id
   FROM found CROSS JOIN LATERAL (
-       SELECT sum(weight * ts_rank(found.words, word, 1)) AS rank FROM weighed) AS ranked
+       SELECT sum(weight * ts_rank(found.words, word)) AS rank
+         FROM unnest(%(each)s::tsquery[], %(weights)s::float[]) AS w(word, weight)) AS ranked
  ORDER BY ranked.rank DESC, found.id LIMIT %(limit)s
 """
 
 
-async def best(conn: Connection, asked: Asked) -> list[int]:
+async def best(conn: Connection, asked: Asked, given: Words) -> list[int]:
     """The passages that fit the words best."""
-    found = await (await conn.execute(BEST, asked.args)).fetchall()
-    return [row[0] for row in found]
+    if given.query is None:
+        return []
+    args = {**asked.args, "query": given.query, "each": given.each, "weights": given.weights}
+    return [row[0] for row in await (await conn.execute(BEST, args)).fetchall()]
+
+
+BY_WORDS: Final = """
+SELECT id, (SELECT sum(10 * weight * ts_rank(chunks.words, word))
+              FROM unnest(%(each)s::tsquery[], %(weights)s::float[]) AS w(word, weight))
+  FROM chunks WHERE id = ANY(%(ids)s) AND owner = %(owner)s
+"""
+BY_MEANING: Final = """
+SELECT chunk_id, 1 - min(embedding <=> %(vector)s::halfvec(384))
+  FROM chunk_vectors
+ WHERE chunk_id = ANY(%(ids)s) AND owner = %(owner)s AND model = %(model)s
+ GROUP BY chunk_id
+"""
+
+
+async def likeness(
+    conn: Connection, asked: Asked, given: Words, ids: Sequence[int]
+) -> list[Likeness]:
+    """How well each of these passages fits, by its words and by its meaning."""
+    args = {**asked.args, "ids": list(ids), "each": given.each, "weights": given.weights}
+    by_words = dict(await (await conn.execute(BY_WORDS, args)).fetchall())
+    near: dict[int, float] = {}
+    if asked.vector is not None and await chunks.have_vectors(conn):
+        near = dict(await (await conn.execute(BY_MEANING, args)).fetchall())
+    return [Likeness(id_, score or 0.0, near.get(id_)) for id_, score in by_words.items()]
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from statistics import median
 from typing import Final
 
 from docmill.reading.aligned import aligned_tables
+from docmill.reading.flow import ROW_GAP
 from docmill.reading.pages import Box, Line, Page, around
 from docmill.reading.ruled import ruled_tables
 from docmill.reading.tables import Table, upright
@@ -65,7 +66,10 @@ LONG_WORD: Final = 4
 TITLED: Final = 0.7
 
 _ITEM: Final = re.compile(r"(?:[•‣◦▪■●○∙·–*➢✓-]|\(?(?:\d{1,3}|[a-zA-Z]|[ivxIVX]{1,5})[.)])\s+\S")
-_NUMBERED: Final = re.compile(r"(?:\d{1,2}(?:\.\d{1,2}){0,4}\.?|[A-Z]\.|§ ?\d+[a-z]?)\s+\S")
+_NUMBERED: Final = re.compile(
+    r"(?:\d{1,2}(?:\.\d{1,2}){0,4}\.?|[A-Z]\.|§ ?\d+[a-z]?)\s+\S"
+    r"|(?i:chapter|part|book|article|section|appendix|annex|schedule)\s+(?:\d+|[IVXLC]+|[A-Z])\b"
+)
 _SENTENCE: Final = re.compile(r"[.;,:]$")
 _UNDERLINE: Final = re.compile(r"([*#=~^-])\1{2,}")
 _UNDERLINED: Final = {"*": 1, "#": 1, "=": 2}  # as in plain text; other marks are the third level
@@ -88,12 +92,12 @@ def blocks_of(page: Page) -> list[Block]:
         if table is None:
             run.append(line)
             continue
-        blocks += _written(run, usual)
+        blocks += _written(run, usual, page)
         run = []
         if id(table) not in placed:
             placed.add(id(table))
             blocks.append(block_of(table))
-    blocks += _written(run, usual)
+    blocks += _written(run, usual, page)
     return [*blocks, *(Block(Kind.PARAGRAPH, line.text, line.box) for line in turned)]
 
 
@@ -123,8 +127,9 @@ def _height(line: Line) -> float:
     return median(word.box.height for word in line.words)
 
 
-def _written(lines: Sequence[Line], usual: float) -> Iterator[Block]:
-    for part in _parts(lines):
+def _written(lines: Sequence[Line], usual: float, page: Page) -> Iterator[Block]:
+    gap = ROW_GAP if page.flow else _usual_gap(lines)
+    for part in _parts(lines, gap):
         box = around([line.box for line in part])
         under = _underline(part)
         text = part[0].text if under else joined([line.text for line in part])
@@ -145,9 +150,8 @@ def _underline(part: Sequence[Line]) -> str:
     return found[1] if found and any(map(str.isalpha, part[0].text)) else ""
 
 
-def _parts(lines: Sequence[Line]) -> Iterator[list[Line]]:
+def _parts(lines: Sequence[Line], gap: float) -> Iterator[list[Line]]:
     """Lines that belong together, cut where a reader would see a new part begin."""
-    gap = _usual_gap(lines)
     part: list[Line] = []
     for line in lines:
         if part and _begins(line, part, gap):

@@ -135,6 +135,7 @@ def _rows(archive: zipfile.ZipFile, name: str) -> Iterator[Row]:
                 yield from _table_rows(block)
             else:
                 yield from map(_text_row, _text(block).split("\n"))
+                yield ()  # a paragraph ends: nothing else tells it from the next
 
 
 def _text_row(line: str) -> Row:

@@ -9,6 +9,7 @@ from docmill.reading.pages import Box, Line, Page, Word, line_of
 CHAR: Final = 6.0
 PITCH: Final = 16.0
 HEIGHT: Final = 14.0  # so that two spaces still join words, and three part cells
+ROW_GAP: Final = PITCH - HEIGHT  # between two rows; anything more is a blank line
 WIDTH: Final = 600.0
 
 

@@ -1,17 +1,18 @@
 """Plain text: its encoding found out, its lines set on pages of a fixed length."""
 
 import codecs
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from typing import BinaryIO, Final
 
 from docmill.core.faults import Faulted
 from docmill.reading.cleaning import clean
-from docmill.reading.flow import Piece, Sheet, pages_of
+from docmill.reading.flow import Piece, Row, Sheet, pages_of
 from docmill.reading.pages import Document
 
 MAX_CHARS: Final = 5_000_000
 PAGE_LINES: Final = 60
+FOOT_LINES: Final = 20
 LINE_CHARS: Final = 2000
 
 _MARKS: Final = (
@@ -53,8 +54,22 @@ def _sheets(text: str) -> list[Sheet]:
     sheets: list[Sheet] = []
     for part in text.split("\f"):
         rows = [(Piece(0, line),) for long in part.splitlines() for line in _lines(long)]
-        sheets += [rows[at : at + PAGE_LINES] for at in range(0, len(rows), PAGE_LINES)]
+        start = 0
+        while start < len(rows):
+            end = _end(rows, start)
+            sheets.append(rows[start:end])
+            start = end
     return sheets
+
+
+def _end(rows: Sequence[Row], start: int) -> int:
+    """Where a page ends that starts here: at a blank line near its foot, so that no paragraph
+    is cut in two."""
+    end = min(start + PAGE_LINES, len(rows))
+    if end == len(rows):
+        return end
+    blank = (at for at in range(end, end - FOOT_LINES, -1) if not rows[at - 1][0].text)
+    return next(blank, end)
 
 
 def _lines(long: str) -> list[str]:

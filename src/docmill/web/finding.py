@@ -9,7 +9,7 @@ import structlog
 
 from docmill.core.faults import Faulted
 from docmill.core.owners import OwnerKey
-from docmill.core.ranking import both
+from docmill.core.ranking import ranked
 from docmill.db import search
 from docmill.db.pool import Pool, connection
 from docmill.db.search import Asked, Hit, Only
@@ -69,9 +69,10 @@ async def find(pool: Pool, embed: Embed, question: Question) -> Found:
     async with connection(pool) as conn:
         documents = await search.documents(conn, question.owner, question.only)
         asked = Asked(question.owner, question.words, model, _written(vector), documents)
-        by_words = await search.best(conn, asked)
-        by_meaning = await search.nearest(conn, asked)
-        ranking = both(by_words, by_meaning)
+        words = await search.words(conn, asked)
+        candidates = {*await search.best(conn, asked, words), *await search.nearest(conn, asked)}
+        found = await search.likeness(conn, asked, words, [*candidates])
+        ranking = ranked(found, words.weights)
         after = question.after
         rest = [
             one for one in ranking if after is None or (-one[0], one[1]) > (-after.score, after.id)

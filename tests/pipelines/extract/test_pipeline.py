@@ -22,7 +22,7 @@ def run(data: bytes, content_type: str = PDF, steps: list[tuple[int, str]] | Non
 
 def test_it_keeps_the_contract() -> None:
     assert isinstance(pipeline, Pipeline)
-    assert (pipeline.name, pipeline.version) == ("extract", "2")
+    assert (pipeline.name, pipeline.version) == ("extract", "3")
     assert pipeline.accepts == (PDF,)
 
 

@@ -38,7 +38,7 @@ class Extract:
     """Reads page by page, so that memory holds one page and the result."""
 
     name: str = "extract"
-    version: str = "2"
+    version: str = "3"
     accepts: tuple[str, ...] = (PDF,)
     asks: bool = True
 

@@ -11,7 +11,7 @@ from docmill.reading.blocks import Block, Kind
 from docmill.reading.pages import Box, around
 from docmill.reading.tables import Cell, Table
 
-FULL: Final = 900  # characters
+FULL: Final = 1800  # characters: most paragraphs stay whole, and have their neighbours with them
 PART: Final = 350  # about what one vector can stand for
 PATH: Final = " › "
 PATH_CHARS: Final = 200

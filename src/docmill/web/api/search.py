@@ -28,7 +28,7 @@ class HitShape(BaseModel):
     page_size: list[float] | None = Field(description="Width and height in points")
     box: list[float] | None = Field(description="x0, y0, x1, y1 in points from the top left")
     text: str
-    score: float = Field(description="1 where both ways of looking put it first")
+    score: float = Field(description="From 0 to 1: nearness in meaning, and the words it has")
     heading: str = Field(description="The headings above it, outermost first")
     highlights: list[list[int]] = Field(description="Where in the text the words asked for are")
 
