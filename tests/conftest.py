@@ -9,12 +9,17 @@ from pathlib import Path
 
 import psycopg
 import pytest
+from hypothesis import settings
 from psycopg import sql
 from psycopg.conninfo import make_conninfo
 
 from docmill.db import embedded, migrate
 from docmill.db.pool import Connection, Pool, open_pool
 from emulators import Started
+
+# No test is timed: a busy machine is slow, not wrong.
+settings.register_profile("docmill", deadline=None)
+settings.load_profile("docmill")
 
 TEMPLATE = "template_docmill"
 NUMBERS = itertools.count(1)

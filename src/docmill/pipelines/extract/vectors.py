@@ -15,7 +15,7 @@ SERVICE: Final = "embed"
 MOST: Final = 10_000  # parts: what comes after them is found by its words alone
 SECONDS: Final = 600.0  # the same after so long, well before the run itself would be cut off
 AT_A_TIME: Final = 64  # in one question to a service
-BEGIN, END = 60, 99
+END: Final = 99  # percent
 
 Vectors = Sequence[Sequence[float]]
 
@@ -29,8 +29,10 @@ class Understood:
     warnings: list[str]
 
 
-def vectors_of(chunks: Sequence[Chunk], tools: Tools) -> Understood:
-    """The first part of every passage comes first: where not all fit, each has one vector."""
+def vectors_of(chunks: Sequence[Chunk], tools: Tools, begin: int = 0) -> Understood:
+    """From `begin` percent on; the first part of every passage before any second, so that all
+    have one where not all fit.
+    """
     texts = [_texts(chunk) for chunk in chunks]
     parts = sorted((part, index) for index, own in enumerate(texts) for part in range(len(own)))
     found: list[list[str]] = [[] for _ in chunks]
@@ -40,7 +42,7 @@ def vectors_of(chunks: Sequence[Chunk], tools: Tools) -> Understood:
         for (_, index), vector in zip(parts[done:], vectors, strict=False):
             found[index].append(vector)
         done += len(vectors)
-        percent = BEGIN + (END - BEGIN) * done // len(parts)
+        percent = begin + (END - begin) * done // len(parts)
         tools.progress(percent, f"vector {done} of {len(parts)}")
         if time.monotonic() > until:
             break
