@@ -49,7 +49,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--half", choices=("all", "dev", "held"), default="all")
     parser.add_argument("--errors", action="store_true")
     asked = parser.parse_args(arguments)
-    records = _half(json.loads((asked.folder / "truth.json").read_text()), asked.half)
+    records = half_of(json.loads((asked.folder / "truth.json").read_text()), asked.half)
     asked.out.mkdir(parents=True, exist_ok=True)
     with multiprocessing.Pool(2) as pool:
         results = pool.map(read, [asked.folder / record["file"] for record in records])
@@ -85,7 +85,7 @@ def macro(records: list[dict[str, Any]], found: dict[str, dict[str, Any]]) -> fl
     return float(said.rsplit("macro", 1)[1])
 
 
-def _half(records: list[dict[str, Any]], half: str) -> list[dict[str, Any]]:
+def half_of(records: list[dict[str, Any]], half: str) -> list[dict[str, Any]]:
     """Every second vendor, so that the others stay unseen while the reader is made."""
     vendors = sorted({record.get("vendor") or record["group"] for record in records})
     kept = {"all": vendors, "dev": vendors[::2], "held": vendors[1::2]}[half]

@@ -15,7 +15,7 @@ from typing import Any
 import wordfreq
 
 from docmill.core.pipeline import Source, Tools
-from docmill.ingest.checks import HEAD, kind_of
+from docmill.ingest.checks import HEAD, TAIL, kind_of
 from docmill.pipelines.study import pipeline
 from docmill.reading.documents import open_document
 
@@ -39,7 +39,7 @@ def main() -> None:
 
 def _measure(path: Path, *, show: bool) -> None:
     data = path.read_bytes()
-    kind = kind_of(data[:HEAD])
+    kind = kind_of(data[:HEAD], data[-TAIL:])
     began = time.monotonic()
     found: Any = pipeline.run(
         Source(io.BytesIO(data), path.name, kind), Tools(progress=lambda _percent, _stage: None)

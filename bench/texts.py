@@ -66,8 +66,8 @@ def _archive(package: str) -> bytes | None:
 def _command(kind: str, what: str, folder: Path) -> Sequence[str]:
     if kind == "npm":
         return ["npm", "pack", "--silent", what]
-    pip = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--no-binary", ":all:"]
-    return [*pip, "--dest", str(folder), what]
+    pip = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--dest", str(folder)]
+    return [*pip, "--no-binary", what.partition("==")[0], what]
 
 
 def _member(archive: bytes, name: str) -> bytes:

@@ -1,5 +1,6 @@
 """The study page, and the example of a page that polls."""
 
+import re
 from pathlib import Path
 
 from playwright.sync_api import Page, Route, expect
@@ -58,6 +59,12 @@ def test_cards_turn_by_keyboard_and_the_page_is_in_order(page: Page) -> None:
     expect(card.locator(".back")).to_be_visible()
     page.keyboard.press("ArrowLeft")
     expect(page.locator("#place")).to_contain_text("Card 1 of")
+    page.keyboard.press("2")
+    page.reload()
+    expect(page.locator("#place")).to_contain_text(", 1 known")
+    expect(page.locator("#place")).to_contain_text("Card 2 of")
+    page.get_by_role("button", name="Start again").click()
+    expect(page.locator("#place")).to_have_text(re.compile(r"Card 1 of \d+$"))
     with page.expect_download() as download:
         page.get_by_role("link", name="Anki").click()
     assert download.value.suggested_filename == "river.apkg"

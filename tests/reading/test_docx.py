@@ -24,6 +24,7 @@ CORE = (
 def make_docx(body: str, **parts: str) -> bytes:
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("[Content_Types].xml", "<Types/>")
         archive.writestr(
             "word/document.xml", f"<w:document {W} {MC}><w:body>{body}</w:body></w:document>"
         )

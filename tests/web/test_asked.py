@@ -56,7 +56,9 @@ async def found(client: httpx2.AsyncClient, job_id: str) -> dict[str, Any]:
         ("total:lots", "fields.total", "there is no type 'lots'"),
         ("{", "fields", "begins like JSON"),
         (",".join(f"f{at}" for at in range(51)), "fields", "at most 50"),
-        ('{"properties": {"a": {"type": "array"}}}', "fields.properties.a", "type must be"),
+        ('{"properties": {"a": {"type": "array", "items": {}}}}', "fields.properties.a", "a list"),
+        ('{"properties": {"a": {"properties": {}}}}', "fields.properties.a", "an object in an"),
+        ('{"properties": {"a": {"type": "date"}}}', "fields.properties.a", "type must be"),
     ],
 )
 async def test_a_bad_schema_is_400_and_nothing_is_stored(
@@ -104,6 +106,19 @@ async def test_the_same_file_with_other_fields_is_another_job(client: httpx2.Asy
     assert (again["jobId"], again["outcome"]) == (total, "existing")
 
 
+async def test_a_request_key_sent_again_with_other_fields_is_refused(
+    client: httpx2.AsyncClient,
+) -> None:
+    headers = {"Idempotency-Key": "bill-17"}
+    answers = [
+        await client.post("/api/upload", data=data, files=[part(BILL)], headers=headers)
+        for data in ({"fields": "total"}, {"fields": "total:text"}, {"fields": "due"}, {})
+    ]
+    assert [answer.status_code for answer in answers] == [200, 200, 422, 422]
+    assert answers[0].json()["jobId"] == answers[1].json()["jobId"]
+    assert answers[2].json()["code"] == "KEY_REUSED"
+
+
 async def test_the_answer_is_in_the_result_of_either_door(
     client: httpx2.AsyncClient, site: Site, pool: Pool
 ) -> None:
@@ -114,6 +129,16 @@ async def test_the_answer_is_in_the_result_of_either_door(
     assert [asked[name]["value"] for name in asked] == ["INV-17", "12.50", None]
     assert asked["due"]["why"] == "no label like it was found"
     assert (text["total"]["value"], text["total"]["page"]) == ("EUR 12.50", 1)
+    async with pool.connection() as conn:
+        rows = await conn.execute(
+            "SELECT label, value, kind, amount::text, currency, plain FROM document_fields"
+            " WHERE asked AND job_id = %s ORDER BY position",
+            (first,),
+        )
+        assert await rows.fetchall() == [
+            ("invoice_no", "INV-17", "id", None, None, "INV-17"),
+            ("total", "EUR 12.50", "amount", "12.50", "EUR", None),
+        ]
 
 
 async def test_a_language_model_is_asked_and_checked(

@@ -2,7 +2,9 @@
 
 import asyncio
 import gc
+import io
 import shutil
+import zipfile
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, suppress
 from pathlib import Path
@@ -32,10 +34,20 @@ def unnamed(site: Site) -> list[str]:
     return [link for link in links if link.startswith(str(site.root))]
 
 
+def archive(*names: str) -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as packed:
+        for name in ("[Content_Types].xml", *names):
+            packed.writestr(name, "x" * 5000)
+    return buffer.getvalue()
+
+
 CASES: list[tuple[list[Any], dict[str, str], str, str]] = [
     ([part(TEXT)], {}, "", "NOT_PDF"),
     ([part(TEXT * 1000)], {"pipeline": "extract"}, "", "NOT_PDF"),
     ([part(b"\x89PNG\r\n\x1a\n\0\0")], {"pipeline": "study"}, "", "UNSUPPORTED_TYPE"),
+    ([part(archive("a.txt"))], {"pipeline": "study"}, "", "UNSUPPORTED_TYPE"),
+    ([part(archive("xl/workbook.xml"), name="a.docx")], {}, "?pipeline=study", "UNSUPPORTED_TYPE"),
     ([part(b"")], {}, "", "EMPTY_FILE"),
     ([part(b"", name="")], {}, "", "NO_FILE"),
     ([part(field="document")], {}, "", "NO_FILE"),

@@ -30,6 +30,9 @@ class OpenDocument:
     def head(self, length: int) -> bytes:
         return os.pread(self.fd, length, 0)
 
+    def tail(self, length: int) -> bytes:
+        return os.pread(self.fd, length, max(0, os.fstat(self.fd).st_size - length))
+
     def sha256(self) -> str:
         """Raises Unreadable when the disk fails."""
         try:

@@ -198,7 +198,7 @@ class Reader:
         head = document.head(checks.HEAD)
         if not head:
             raise Faulted("EMPTY_FILE")
-        return checks.check_type(self._offer, self._pipeline, head)
+        return checks.check_type(self._offer, self._pipeline, head, document.tail(checks.TAIL))
 
 
 def _failure(failed: Failed) -> bytes:

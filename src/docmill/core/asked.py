@@ -145,9 +145,22 @@ def _of_schema(schema: Mapping[str, Any]) -> Iterator[Asked]:
         if not isinstance(told, dict):
             raise Mistake("must be an object such as {'type': 'string'}", at)
         field = cast("dict[str, Any]", told)
+        _flat(field, at)
         _only(field, _ALOUD | _SHAPE, at)
         words = [_words(field, key, at) for key in ("title", "description")]
         yield Asked(name, _schema_kind(field, at), *words)
+
+
+def _flat(field: Mapping[str, Any], at: str) -> None:
+    """Fields are one value each, and the refusal says where the rest is to be had."""
+    told: Any = field.get("type")
+    types: list[Any] = cast("list[Any]", told) if isinstance(told, list) else [told]
+    if "object" in types or "properties" in field:
+        message = "is an object in an object; ask for each of its fields by itself: seller_name"
+        raise Mistake(message, at)
+    if "array" in types or "items" in field:
+        message = "is a list; a field is one value, and rows are in the result's tables"
+        raise Mistake(message, at)
 
 
 def _only(schema: Mapping[str, Any], known: frozenset[str], at: str) -> None:

@@ -239,8 +239,8 @@ TABLE: Final[tuple[Fault, ...]] = (
     Fault(
         "KEY_REUSED",
         422,
-        "This Idempotency-Key was used for another file",
-        "Use a new key for a new file.",
+        "This Idempotency-Key was used for another request",
+        "Use a new key for another file, pipeline, mapping or fields.",
     ),
     Fault(
         "DATABASE_DOWN",

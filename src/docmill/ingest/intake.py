@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from enum import StrEnum
-from typing import Any
+from typing import Any, Final
 from uuid import uuid4
 
 from docmill.core import failpoints
@@ -21,6 +21,8 @@ from docmill.db.signals import Bell
 from docmill.ingest.checks import Offer, check_asked, check_type, check_wanted
 from docmill.ingest.staging import Staged
 from docmill.storage import Store
+
+PROFILE: Final = "profile"
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +99,7 @@ def _document(intake: Intake, staged: Staged, wanted: Wanted) -> NewDocument:
         id=DocumentId(staged.id),
         sha256=staged.sha256,
         bytes=staged.bytes,
-        content_type=check_type(intake.offer, wanted.pipeline, staged.head),
+        content_type=check_type(intake.offer, wanted.pipeline, staged.head, staged.tail),
         original_filename=shown_filename(staged.filename),
         source=wanted.source,
         upload_key=staged.key,
@@ -150,7 +152,7 @@ async def _decide(
     if wanted.request_key:
         key = jobs.RequestKey(wanted.owner.key, wanted.request_key, position)
         if before := await jobs.remembered(conn, key):
-            return await _same_request(conn, before, document)
+            return await _same_request(conn, before, document, wanted)
     twin = await jobs.twin(conn, dedupe_key)
     if twin:
         accepted = await _reuse(conn, twin)
@@ -169,16 +171,26 @@ async def _as_told(conn: Connection, intake: Intake, wanted: Wanted) -> Wanted:
     if not intake.offer.mappings.get(wanted.pipeline):
         return wanted
     profile = await owners.profile(conn, wanted.owner.key)
-    return replace(wanted, options={**wanted.options, "profile": profile}) if profile else wanted
+    return replace(wanted, options={**wanted.options, PROFILE: profile}) if profile else wanted
 
 
 async def _same_request(
-    conn: Connection, before: tuple[JobId, str], document: NewDocument
+    conn: Connection, before: tuple[JobId, str], document: NewDocument, wanted: Wanted
 ) -> Accepted:
+    """The job of a request that comes again. One with other wishes is another request.
+
+    A profile is no wish: it may have changed since.
+    """
     job_id, sha256 = before
-    if sha256 != document.sha256:
+    job, asked = await _the(conn, job_id), await jobs.asked(conn, job_id)
+    same = (job.pipeline, job.mapping) == (wanted.pipeline, wanted.mapping)
+    if sha256 != document.sha256 or not same or _wishes(asked) != _wishes(wanted.options):
         raise Faulted("KEY_REUSED")
-    return Accepted(await _the(conn, job_id), Outcome.EXISTING)
+    return Accepted(job, Outcome.EXISTING)
+
+
+def _wishes(options: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: wish for name, wish in options.items() if name != PROFILE}
 
 
 async def _reuse(conn: Connection, twin: JobId) -> Accepted:

@@ -8,7 +8,7 @@ from uuid import UUID, uuid4
 
 from docmill.core.faults import too_large
 from docmill.core.keys import upload_key
-from docmill.ingest.checks import HEAD
+from docmill.ingest.checks import HEAD, TAIL, ZIP_HEADER
 from docmill.storage import Store, Writer
 
 BLOCK: Final = 1 << 20
@@ -16,12 +16,16 @@ BLOCK: Final = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class Staged:
-    """A file that has been read to its end and lies in the store without a name."""
+    """A file that has been read to its end and lies in the store without a name.
+
+    `tail`: the last bytes of an archive; nothing of other files.
+    """
 
     id: UUID
     key: str
     filename: str
     head: bytes
+    tail: bytes
     bytes: int
     sha256: str
     writer: Writer
@@ -37,6 +41,7 @@ class Stage:
         self.filename: str = filename
         self.key: str = upload_key(self.id)
         self.head: bytes = b""
+        self.tail: bytes = b""
         self.bytes: int = 0
         self._max: int = max_bytes
         self._store: Store = store
@@ -51,6 +56,8 @@ class Stage:
             raise too_large(self._max)
         if len(self.head) < HEAD:
             self.head += bytes(chunk[: HEAD - len(self.head)])
+        if self.head.startswith(ZIP_HEADER):
+            self.tail = (self.tail + bytes(chunk[-TAIL:]))[-TAIL:]
         self._block += chunk
         if len(self._block) >= BLOCK:
             await self._flush()
@@ -58,8 +65,16 @@ class Stage:
     async def finish(self) -> Staged:
         await self._flush()
         assert self._writer is not None
-        sha256 = self._hash.hexdigest()
-        return Staged(self.id, self.key, self.filename, self.head, self.bytes, sha256, self._writer)
+        return Staged(
+            id=self.id,
+            key=self.key,
+            filename=self.filename,
+            head=self.head,
+            tail=self.tail,
+            bytes=self.bytes,
+            sha256=self._hash.hexdigest(),
+            writer=self._writer,
+        )
 
     async def abort(self) -> None:
         if self._writer:

@@ -2,7 +2,7 @@ import pickle
 
 import pytest
 
-from docmill.pipelines.study import frequencies, senses, tagger, wordnet
+from docmill.pipelines.study import frequencies, parts, senses, tagger, wording, wordnet
 from docmill.pipelines.study.prose import sentences
 from docmill.pipelines.study.wordnet import Part
 from docmill.reading.pages import Box, Page, Word, line_of
@@ -42,11 +42,77 @@ def test_names_have_no_sense() -> None:
     ],
 )
 def test_neighbours_decide_between_meanings(near: str, meant: str) -> None:
-    context = senses.context_of([near], "bank")
-    chosen = senses.choose(wordnet.senses("bank", Part.NOUN), context)
+    chosen = senses.meant("bank", Part.NOUN, [near], senses.topic_of({}))
 
     assert meant in chosen.sense.definition
     assert 0 < chosen.confidence <= 1
+
+
+@pytest.mark.parametrize(
+    ("word", "sentence", "meant"),
+    [
+        (
+            "glove",
+            "Run home this moment, and fetch me a pair of gloves and a fan!",
+            "covers the hand",
+        ),
+        ("lobster", "The lobster crawled along the bottom of the sea.", "crustacean"),
+        ("mechanism", "The mechanism of the clock had rusted, and its wheels stood.", "machinery"),
+    ],
+)
+def test_a_rarer_meaning_wins_where_the_sentence_is_near_it(
+    word: str, sentence: str, meant: str
+) -> None:
+    chosen = senses.meant(word, Part.NOUN, [sentence], senses.topic_of({}))
+
+    assert meant in chosen.sense.definition
+
+
+def test_a_text_on_computers_has_the_meanings_of_computers() -> None:
+    words = "software file program user menu byte font cursor desktop kernel buffer compiler"
+    topic = senses.topic_of(dict.fromkeys(words.split(), 9))
+    chosen = senses.meant("directory", Part.NOUN, ["Put it into the directory."], topic)
+
+    assert chosen.sense.definition.startswith("(computer science)")
+
+
+@pytest.mark.parametrize(
+    ("sentence", "word", "part"),
+    [
+        ("He shall judge it necessary and expedient.", "expedient", Part.ADJECTIVE),
+        ("It looked too expensive and jolly there.", "jolly", Part.ADJECTIVE),
+        ("They sold all property belonging to the state.", "belong", Part.VERB),
+        ("The version (mandatory) comes first.", "mandatory", Part.ADJECTIVE),
+    ],
+)
+def test_neighbours_decide_between_parts_of_speech(sentence: str, word: str, part: Part) -> None:
+    assert (word, part) in {(lemma, kind) for _, lemma, kind in parts.found(sentence)}
+
+
+def test_half_of_a_phrase_is_not_the_word() -> None:
+    assert "vain" not in {lemma for _, lemma, _ in parts.found("He tried in vain to sleep.")}
+    assert "vain" in {lemma for _, lemma, _ in parts.found("He was a vain man.")}
+
+
+def test_a_definition_says_more_than_the_word_itself() -> None:
+    (politely,) = wordnet.senses("politely", Part.ADVERB)
+    sigh = wordnet.senses("sigh", Part.VERB)[0]
+
+    assert wording.said("politely", politely).startswith("in a polite manner (polite: showing")
+    assert wording.said("sigh", sigh) == "breathe deeply and heavily"
+
+
+@pytest.mark.parametrize(
+    ("text", "word", "given"),
+    [
+        ("someone who takes care of a garden", "gardener", True),
+        ("shall be _____ by him, or being disapproved", "approve", True),
+        ("the sense organ for hearing", "ear", False),
+        ("They were silent.", "silence", False),
+    ],
+)
+def test_kin_of_a_word_gives_it_away(text: str, word: str, given: bool) -> None:
+    assert wording.gives_away(text, word) is given
 
 
 def test_tags_follow_the_sentence() -> None:

@@ -135,7 +135,9 @@ def _rows(data: dict[str, Any], chunks: list[Chunk], tools: Tools, begin: int) -
         {**chunk, "page_size": sizes[chunk["page"]], "embeddings": parts, "model": known.model}
         for chunk, parts in zip(data["chunks"], known.vectors, strict=True)
     ]
-    return {"fields": data["fields"], "chunks": passages}
+    answers: dict[str, Any] = data.get("asked", {})
+    asked = [shapes.asked(name, one) for name, one in answers.items() if one["page"]]
+    return {"fields": [*data["fields"], *asked], "chunks": passages}
 
 
 pipeline: Final = Extract()

@@ -12,6 +12,7 @@ MAX_CHARS: Final = 40
 MAX_WORDS: Final = 6
 
 _GLUED: Final = re.compile(r"([^\W\d_][^:/\\]*:)([^:/\\].*)")
+_SHORT: Final = re.compile(r"(?:nr|no|num|nbr|ref|tel|tgl|art)\.$", re.IGNORECASE)
 _SEPARATORS: Final = frozenset("-–—|·•,;/")
 
 
@@ -25,13 +26,14 @@ class Pair:
 
 def is_label(text: str) -> bool:
     """Whether text is short and wordy enough to name something."""
-    name = text.rstrip(" :")
+    name = text.lstrip(" .…").rstrip(" :")
+    ends = name.endswith((".", ",", ";", "!", "?")) and not _SHORT.search(name)
     letters = sum(char.isalpha() for char in name)
     return (
         1 < len(name) <= MAX_CHARS
         and len(name.split()) <= MAX_WORDS
         and letters * 2 >= len(name.replace(" ", ""))
-        and not name.endswith((".", ",", ";", "!", "?"))
+        and not ends
         and kind(name) == TEXT
     )
 

@@ -4,15 +4,14 @@ Words stand for what they mean (`no.`, `nr` and `#` for number, `vendor` for sel
 label that makes another thing of it, such as the date in `invoice date`, counts against it.
 """
 
-import re
 from collections.abc import Mapping, Sequence
 from difflib import SequenceMatcher
 from functools import lru_cache
 from typing import Final
 
 from docmill.core.asked import Asked, Kind
+from docmill.pipelines.extract.meanings import meanings
 from docmill.reading import numbers
-from docmill.reading.dates import folded
 
 ALIKE: Final = 0.62  # labels less like it are not looked at
 ABBREVIATED: Final = 0.85
@@ -25,59 +24,14 @@ UNKNOWN: Final = 0.25  # a word that may
 FULLY: Final = 0.7  # how much of the likeness is that all asked words are in the label
 LONGEST: Final = 12
 
-_MEANINGS: Final = """
-number: no nr num number nummer numero nomor # id identifier code
-date: date dated day datum tanggal fecha
-amount: amount amt sum value betrag
-total: total totals totaal gesamt jumlah gesamtbetrag
-due: due payable deadline fallig
-tax: tax vat gst ppn mwst ust taxes
-seller: seller vendor supplier merchant payee issuer penjual
-buyer: buyer customer client purchaser payer recipient pembeli kunde cust
-invoice: invoice inv bill rechnung faktur facture factuur factura fattura
-order: order purchaseorder
-reference: reference ref
-quantity: quantity qty pieces pcs
-price: price cost rate
-address: address addr
-phone: phone telephone tel mobile
-email: email mail e-mail
-description: description desc details
-net: net netto subtotal
-percent: percent percentage %
-account: account acct acc iban
-delivery: delivery shipping shipment ship delivered
-discount: discount rebate
-name: name
-currency: currency ccy curr wahrung devise
-issue: issue issued
-period: period
-birth: birth birthday dob
-signature: signature signed
-"""
-_PHRASES: Final = (
-    ("purchase order", "purchaseorder"), ("p o", "purchaseorder"), ("po", "purchaseorder"),
-    ("bill to", "buyer"), ("billed to", "buyer"), ("sold to", "buyer"), ("invoice to", "buyer"),
-    ("ship to", "delivery address"), ("sold by", "seller"), ("issued by", "seller"),
-    ("sub total", "subtotal"), ("e mail", "email"), ("pay by", "due"),
-    ("date of birth", "birth"), ("amount due", "owed"), ("balance due", "owed"),
-    ("amount payable", "owed"),
-)  # fmt: skip
-_MEANS: Final[Mapping[str, str]] = {
-    word: line.partition(":")[0]
-    for line in _MEANINGS.strip().splitlines()
-    for word in line.partition(":")[2].split()
-}
 _KIN: Final = frozenset(
-    frozenset(pair) for pair in (("total", "owed"), ("due", "owed"), ("issue", "invoice"))
-)
-_ITSELF: Final = frozenset({"contract", "document", "invoice", "issue", "letter", "receipt"})
-_FILL: Final = frozenset(
-    {
-        "a", "an", "and", "as", "at", "by", "for", "from", "grand", "in", "incl", "including", "is",
-        "of", "on", "our", "please", "the", "this", "to", "your",
-    }
+    frozenset(pair)
+    for pair in (
+        ("total", "owed"), ("due", "owed"), ("issue", "invoice"), ("total", "gross"),
+        ("document", "invoice"),
+    )
 )  # fmt: skip
+_ITSELF: Final = frozenset({"contract", "document", "invoice", "issue", "letter", "receipt"})
 _LIGHT: Final = {
     "number": 0.5, "date": 0.5, "amount": 0.5, "name": 0.5, "payment": 0.3, "code": 0.5,
 }  # fmt: skip
@@ -89,7 +43,7 @@ _CHANGING: Final = frozenset(
     }
 )  # fmt: skip
 _HARMLESS: Final = frozenset(
-    {"due", "invoice", "amount", "payment", "order", "final", "all", "overall", "owed", "total"}
+    {"due", "invoice", "amount", "payment", "final", "all", "overall", "owed", "total", "gross"}
 )
 _IMPLIED: Final[Mapping[Kind, frozenset[str]]] = {
     Kind.TEXT: frozenset({"name"}),
@@ -100,9 +54,6 @@ _IMPLIED: Final[Mapping[Kind, frozenset[str]]] = {
     Kind.ID: frozenset({"number", "reference"}),
     Kind.CURRENCY: frozenset({"currency"}),
 }
-_CAMEL: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
-_SHARE: Final = re.compile(r"\d+(?:[.,]\d+)?\s*%")  # VAT 20%
-_PARTS: Final = re.compile(r"[^\W_]+|[#%]")
 
 
 def alike(asked: Asked, label: str) -> float:
@@ -114,22 +65,6 @@ def alike(asked: Asked, label: str) -> float:
     implied = _IMPLIED.get(asked.kind, frozenset())
     best = max(_likeness(meanings(name), words, implied) for name in names)
     return max(best, _described(asked, words, implied))
-
-
-@lru_cache(maxsize=4096)
-def meanings(text: str) -> tuple[str, ...]:
-    """What the words of a name or label stand for; `invoiceNo` has two of them."""
-    plain = " ".join(_PARTS.findall(folded(_SHARE.sub(" ", _CAMEL.sub(" ", text)))))
-    padded = f" {plain} "
-    for phrase, word in _PHRASES:
-        padded = padded.replace(f" {phrase} ", f" {word} ")
-    words = [word for word in padded.split() if word not in _FILL and not word.isdecimal()]
-    return tuple(dict.fromkeys(_meaning(word) for word in words or padded.split()))
-
-
-def _meaning(word: str) -> str:
-    one = word.removesuffix("ies") + "y" if word.endswith("ies") else word.removesuffix("s")
-    return _MEANS.get(word) or _MEANS.get(one) or word
 
 
 def _likeness(asked: Sequence[str], label: Sequence[str], implied: frozenset[str]) -> float:

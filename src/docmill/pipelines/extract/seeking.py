@@ -2,27 +2,35 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any, Final
 
 from docmill.core.asked import Asked, Kind
 from docmill.pipelines.extract.evidence import between
 from docmill.pipelines.extract.fields import Field
 from docmill.pipelines.extract.fitting import Fit, fit
-from docmill.pipelines.extract.likeness import ALIKE, alike, meanings
+from docmill.pipelines.extract.kinds import TEXT, kind
+from docmill.pipelines.extract.likeness import ALIKE, alike
+from docmill.pipelines.extract.meanings import is_label_like, meanings
 from docmill.pipelines.extract.normal import Customs
 from docmill.pipelines.extract.pairing import Pair, pairs_of
+from docmill.pipelines.extract.parties import SURE, WHY, parties
 from docmill.reading import numbers
 from docmill.reading.blocks import Block
-from docmill.reading.pages import Box, Page, line_of
+from docmill.reading.pages import Box, Line, Page, line_of
 
 KEPT: Final = 100  # of each field, the likeliest
 NEAR: Final = 0.06  # candidates closer than this are alike
 DOUBTED: Final = 0.6
+LATER: Final = 0.02  # a page that comes later is less likely to be the one
 BY_TYPE: Final = 0.55
 SHOWN: Final = 60
 OTHERS: Final = 5
 
-_KIN: Final = {"ow": ("total", "due"), "in": ("issue",), "is": ("invoice",)}
+_KIN: Final = {
+    "ow": ("total", "due"), "in": ("issue", "document"), "is": ("invoice",), "gr": ("total",),
+    "do": ("invoice",),
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +44,7 @@ class Candidate:
     @property
     def rank(self) -> float:
         sure = self.fit.sure if self.fit else 0
-        return self.like * sure + 0.1 * self.pair.sure
+        return self.like * sure + 0.1 * self.pair.sure - LATER * min(self.pair.page - 1, 5)
 
     @property
     def confidence(self) -> float:
@@ -83,6 +91,7 @@ class Seeker:
         self.asked: Sequence[Asked] = asked
         self._held: list[dict[tuple[int, Box], Candidate]] = [{} for _ in asked]
         self._money: dict[str, Pair] = {}
+        self._parties: Mapping[str, Line] = {}
         self._by_stem: dict[str, set[int]] = {}
         for index, field in enumerate(asked):
             words = meanings(f"{field.name} {field.title} {field.description}")
@@ -95,6 +104,8 @@ class Seeker:
                 self._take(index, pair)
         if any(field.kind is Kind.CURRENCY for field in self.asked):
             self._look_for_money(page)
+        if page.number == 1 and any(_party(field) for field in self.asked):
+            self._parties = parties(page)
 
     def _near(self, label: str) -> set[int]:
         """The fields that share the beginning of a word with a label; the others can't be meant."""
@@ -103,8 +114,11 @@ class Seeker:
         return {index for stem in stems for index in self._by_stem.get(stem, ())}
 
     def _take(self, index: int, pair: Pair) -> None:
-        like = alike(self.asked[index], pair.label)
-        if like < ALIKE:
+        field = self.asked[index]
+        like = alike(field, pair.label)
+        if like < ALIKE or (field.kind is Kind.TEXT and is_label_like(pair.text)):
+            return
+        if _party(field) and kind(pair.text) != TEXT:
             return
         held = self._held[index]
         place, candidate = (pair.page, pair.box), Candidate(pair, like)
@@ -138,11 +152,19 @@ class Seeker:
         self, field: Asked, left: Sequence[Candidate], all_of: Sequence[Candidate]
     ) -> Answer:
         if left:
-            return _chosen(left)
+            return _chosen(_largest_first(left) if _is_total(field) else left)
         if field.kind is Kind.CURRENCY and len(self._money) == 1:
             ((code, pair),) = self._money.items()
             return _said(Candidate(pair, 1.0, Fit(code)), "the only currency of its amounts")
+        if name := self._parties.get(_party(field)):
+            return Answer(Fit(name.text), SURE, 1, name.box, name.text, why=WHY)
         return Answer(why=_why(field, all_of))
+
+
+def _party(field: Asked) -> str:
+    """`seller` or `buyer`, if that is who is asked for."""
+    words = {*meanings(field.name)} - {"name"}
+    return words.pop() if field.kind is Kind.TEXT and words in ({"seller"}, {"buyer"}) else ""
 
 
 def _better(one: Candidate, other: Candidate) -> bool:
@@ -171,6 +193,17 @@ def _left(candidates: Sequence[Candidate], best: Mapping[Place, float]) -> list[
         if one.fit and one.like >= best[one.pair.page, one.pair.box] - NEAR
     ]
     return sorted(kept, key=lambda one: -one.rank)
+
+
+def _is_total(field: Asked) -> bool:
+    return field.kind is Kind.AMOUNT and "total" in meanings(field.name)
+
+
+def _largest_first(ranked: Sequence[Candidate]) -> list[Candidate]:
+    """Of totals that are as likely, the one that holds the others."""
+    near = [one for one in ranked if one.rank >= ranked[0].rank - NEAR]
+    rest = ranked[len(near) :]
+    return [*sorted(near, key=lambda one: -Decimal(one.fit.value if one.fit else 0)), *rest]
 
 
 def _chosen(ranked: Sequence[Candidate]) -> Answer:

@@ -1,5 +1,7 @@
 """What was found, as JSON. No box where the page itself has no places to show."""
 
+import json
+from collections.abc import Mapping
 from typing import Any
 
 from docmill.pipelines.extract.chunks import Chunk
@@ -72,6 +74,18 @@ def field(field: Field, customs: Customs, *, boxed: bool) -> dict[str, Any]:
         "box": _box(field.value.box, boxed),
         "label_box": _box(field.label.box, boxed),
     }
+
+
+def asked(name: str, answer: Mapping[str, Any]) -> dict[str, Any]:
+    """An answer as one of the document's fields, under the name it was asked for."""
+    value, kind = answer["value"], answer["type"]
+    kept = {"date": "date", "amount": "amount", "number": "amount", "integer": "amount"}
+    plain = value if isinstance(value, str) else json.dumps(value)
+    normal = {kept.get(kind, "text"): plain} if kind != "text" else {}
+    if money := answer.get("currency"):
+        normal["currency"] = money
+    shown = {key: answer[key] for key in ("type", "confidence", "page", "box")}
+    return {"label": name, "value": answer["text"], "normal": normal, "asked": True, **shown}
 
 
 def chunk(chunk: Chunk, *, boxed: bool) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from docmill.pipelines.study import (
     foreign,
     frequencies,
     languages,
+    nearness,
     prose,
     tagger,
     vocabulary,
@@ -25,6 +26,7 @@ from docmill.pipelines.study.prose import Sentence
 from docmill.pipelines.study.vocabulary import Word
 from docmill.reading.documents import open_document
 from docmill.reading.pages import Document, Page
+from docmill.reading.pulse import beating
 
 MOST: Final = 100
 LEAST: Final = 20
@@ -70,6 +72,7 @@ class Study:
         if carrier.installed():
             wordnet.warm()
             tagger.model()
+            nearness.warm()
         frequencies.warm(ENGLISH)
 
 
@@ -78,16 +81,16 @@ def _sentences(source: Source, tools: Tools) -> tuple[list[Sentence], list[str]]
         pages = _read(document, tools)
         warnings = list(document.warnings)
     tools.progress(30, "finding the sentences")
-    found = prose.sentences(pages, _is_word, wrapped=source.content_type != DOCX)
-    return list(found), warnings
+    with beating(lambda: tools.progress(30, "finding the sentences")):
+        found = list(prose.sentences(pages, _is_word, wrapped=source.content_type != DOCX))
+    return found, warnings
 
 
 def _read(document: Document, tools: Tools) -> list[Page]:
     pages: list[Page] = []
     for page in document.pages:
         pages.append(page)
-        percent = 20 * page.number // max(document.page_count, page.number)
-        tools.progress(percent, f"page {page.number} of {document.page_count}")
+        tools.progress(0, f"page {page.number} of {document.page_count}")
     tools.progress(20, f"pages read: {len(pages)}")
     return pages
 
@@ -103,17 +106,19 @@ def _wanted(total: int) -> int:
 def _vocabulary(
     sentences: Sequence[Sentence], language: str, wanted: int, tools: Tools
 ) -> list[Word]:
-    counts = counting.forms(sentences, capitals=language in languages.CAPITAL_NOUNS)
+    with beating(lambda: tools.progress(50, "counting the words")):
+        counts = counting.forms(sentences, capitals=language in languages.CAPITAL_NOUNS)
     tools.progress(70, "looking words up")
     if language == ENGLISH and carrier.installed():
         return vocabulary.english(sentences, counts, wanted, _alive(tools))
     if language and language != ENGLISH:
-        return foreign.words(counts, language, wanted)
+        with beating(lambda: tools.progress(70, "reading the word lists")):
+            return foreign.words(counts, language, wanted)
     return []
 
 
 def _alive(tools: Tools) -> Callable[[float], None]:
-    return lambda share: tools.progress(70 + int(15 * share), "looking words up")
+    return lambda share: tools.progress(70, f"looking words up: {share:.0%}")
 
 
 def _language(code: str, share: float) -> Mapping[str, Any]:

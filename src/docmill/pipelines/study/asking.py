@@ -54,7 +54,7 @@ def defined(shown: Sequence[Shown], tools: Tools) -> tuple[list[Shown], list[str
     done: list[Shown] = []
     for start in range(0, len(shown), AT_A_TIME):
         some = shown[start : start + AT_A_TIME]
-        tools.progress(85 + 5 * start // len(shown), "asking for definitions")
+        tools.progress(85, f"asking for definitions: {start} of {len(shown)}")
         try:
             answer = tools.ask(SERVICE, _question(some))
         except Faulted as exc:

@@ -49,12 +49,23 @@ def forms(sentences: Sequence[Sentence], *, capitals: bool = False) -> Mapping[s
             continue
         for at, found in enumerate(WORD.finditer(sentence.text)):
             word = found.group()
-            if word.islower() or (capitals and at and not word.isupper()):
+            if word.islower() or (capitals and at and _is_noun(sentence.text, found)):
                 plain[word] += 1
                 _remember(places[word], number)
             elif at:
-                named[word.lower()] += 1
+                named[word if capitals else word.lower()] += 1
     return {form: Count(form, plain[form], named[form], tuple(places[form])) for form in plain}
+
+
+def _is_noun(text: str, found: re.Match[str]) -> bool:
+    """Whether a word with a capital is no name: names stand side by side, as nouns do not."""
+    before, after = text[: found.start()].rstrip(), text[found.end() :].lstrip()
+    last = before.rpartition(" ")[2]
+    # The first word of a sentence has a capital whatever it is.
+    beside = (last[:1].isupper() and last[-1:].isalpha() and last != before) or (
+        after[:1].isupper() and text[found.end() : found.end() + 1] == " "
+    )
+    return not (found.group().isupper() or beside)
 
 
 def _remember(places: list[int], number: int) -> None:

@@ -12,7 +12,7 @@ EXAMPLES: Final = 3
 BEST_WORDS: Final = (6, 28)
 LONGEST_CHARS: Final = 400
 Shown = tuple[Word, Sequence[Sentence]]
-_CLAUSE: Final = re.compile(r"[,;:—]\s+|\s+--?\s+")
+_CLAUSE: Final = re.compile(r"[,;:]\s+|[,;:]?(?:—|--)|\s+-\s+")
 
 
 def examples(word: Word, sentences: Sequence[Sentence]) -> list[Sentence]:
@@ -41,8 +41,14 @@ def _excerpt(sentence: Sentence, word: Word) -> Sentence:
     before = [cut.end() for cut in _CLAUSE.finditer(text, 0, middle)]
     after = [cut.start() for cut in _CLAUSE.finditer(text, middle)]
     start = next((cut for cut in before if middle - cut < LONGEST_CHARS // 2), middle)
-    end = next((cut for cut in reversed(after) if cut - start < LONGEST_CHARS), middle + 200)
-    return replace(sentence, text=text[start:end].strip())
+    end = next((cut for cut in reversed(after) if cut - start < LONGEST_CHARS), None)
+    return replace(sentence, text=text[start : end or _space(text, middle + 200)].strip())
+
+
+def _space(text: str, at: int) -> int:
+    """The end of the word that is there."""
+    end = text.find(" ", at)
+    return end if end >= 0 else len(text)
 
 
 def _effort(sentence: Sentence, place: int) -> tuple[bool, int, int]:
@@ -52,9 +58,10 @@ def _effort(sentence: Sentence, place: int) -> tuple[bool, int, int]:
     return not sentence.verbatim, off + (0 if whole else 10), place
 
 
-def without(word: Word, text: str, blank: str) -> str:
-    """The text with a blank for every form of the word."""
-    return _pattern(word).sub(blank, text)
+def without(word: Word, text: str, blank: str) -> tuple[str, str]:
+    """The text with a blank for every form of the word, and the first form that stood there."""
+    found = _pattern(word).search(text)
+    return _pattern(word).sub(blank, text), found.group() if found else ""
 
 
 def _pattern(word: Word) -> re.Pattern[str]:

@@ -30,7 +30,8 @@ _SHORT_FORMS: Final = words_of("abbreviations.txt")
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """Its text and page. `verbatim`: no word of it was mended where a line ended."""
+    """Its text and page. `verbatim`: no word of it was mended where a line ended, and no page
+    ends in it, where a footer may stand between its words."""
 
     text: str
     page: int
@@ -67,13 +68,16 @@ def sentences(
 
     `wrapped`: a paragraph may go on in the next line, as it does wherever lines have a width.
     """
+    leaves = not any(page.flow for page in pages[:1])
     for paragraph in _paragraphs(pages, joins, wrapped=wrapped):
         start = 0
         for end in _ends(paragraph.text):
             text = paragraph.text[start:end].strip()
             if text:
                 mended = any(start < place < end for place in paragraph.mended)
-                yield Sentence(text, paragraph.page_at(start), not mended)
+                page = paragraph.page_at(start)
+                turned = leaves and paragraph.page_at(end - 1) != page
+                yield Sentence(text, page, not (mended or turned))
             start = end
 
 

@@ -2,12 +2,12 @@
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Final
 
-from docmill.pipelines.study import frequencies, lexicon, senses, tagger, wordnet
+from docmill.pipelines.study import frequencies, lexicon, parts, senses, wording, wordnet
 from docmill.pipelines.study.counting import Count
 from docmill.pipelines.study.languages import ENGLISH
 from docmill.pipelines.study.prose import Sentence
@@ -20,20 +20,6 @@ TAGGED: Final = 10  # sentences of each
 FITS: Final = 0.5  # of a word's places have the part of speech it is given
 # How useful a word is to know, by its frequency: neither what all know nor what nobody says.
 USEFUL: Final = ((1.2, 0.3), (2.4, 0.7), (3.0, 1.0), (4.1, 1.0), (4.5, 0.5), (4.95, 0.1))
-_DEGREES: Final = frozenset({"how", "so", "very", "too", "quite", "rather", "as", "more", "most"})
-_TAGS: Final[Mapping[str, Part]] = {
-    "NN": Part.NOUN,
-    "VB": Part.VERB,
-    "JJ": Part.ADJECTIVE,
-    "RB": Part.ADVERB,
-}
-# A participle that the dictionary has only as a verb, or a verb's name that it has as a noun.
-_INSTEAD: Final[Mapping[Part, tuple[Part, ...]]] = {
-    Part.ADJECTIVE: (Part.VERB,),
-    Part.VERB: (),
-    Part.NOUN: (Part.VERB,),
-    Part.ADVERB: (),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,10 +75,15 @@ def english(
     total = sum(count.plain for count in counts.values())
     candidates = _candidates(counts, total)[: LOOKED_AT * wanted]
     seen = _looked_at(sentences, candidates, alive)
-    words = [word for lemma, parts in seen.items() if (word := _word(lemma, parts, total))]
+    words = [word for lemma, kinds in seen.items() if (word := _word(lemma, kinds, total))]
     best = sorted(words, key=lambda word: (-word.score, word.lemma))
     topic = senses.topic_of({form: count.plain for form, count in counts.items()})
-    return [_defined(word, sentences, topic) for word in _once(best)[:wanted]]
+    chosen = _once(best)[:wanted]
+    defined: list[Word] = []
+    for word in chosen:
+        alive(0.5 + 0.5 * len(defined) / len(chosen))
+        defined.append(_defined(word, sentences, topic))
+    return defined
 
 
 def _candidates(counts: Mapping[str, Count], total: int) -> list[Count]:
@@ -122,10 +113,10 @@ def _looked_at(
     places = sorted({place for count in candidates for place in count.places[:TAGGED]})
     tagged: dict[str, dict[tuple[str, Part], list[int]]] = defaultdict(lambda: defaultdict(list))
     for done, place in enumerate(places):
-        alive(done / len(places))
-        for form, tag in _mended(tagger.tag(sentences[place].text)):
-            if form in wanted and (found := _lemma(form, tag)):
-                tagged[form][found].append(place)
+        alive(0.5 * done / len(places))
+        for form, lemma, part in parts.found(sentences[place].text):
+            if form in wanted:
+                tagged[form][lemma, part].append(place)
     seen: dict[str, dict[Part, _Found]] = defaultdict(lambda: defaultdict(_Found))
     for form, kinds in tagged.items():
         sure = sum(map(len, kinds.values()))
@@ -137,53 +128,10 @@ def _looked_at(
     return seen
 
 
-def _mended(tagged: Sequence[tuple[str, str]]) -> Iterator[tuple[str, str]]:
-    """Tags put right where the tagger, which knows newspapers, takes an adjective for a noun."""
-    before = ""
-    for at, (form, tag) in enumerate(tagged):
-        after = tagged[at + 1][1] if at + 1 < len(tagged) else ""
-        described = tag == "NN" and (before in _DEGREES or after.startswith("NN"))
-        yield form, "JJ" if described and _rather_adjective(form) else tag
-        before = form.lower()
-
-
-def _rather_adjective(form: str) -> bool:
-    """Whether a form is met as an adjective more often than as a noun."""
-    return _met(form, Part.ADJECTIVE) > _met(form, Part.NOUN)
-
-
-def _met(form: str, part: Part) -> int:
-    return sum(sense.count for sense in wordnet.senses(form, part))
-
-
-def _lemma(form: str, tag: str) -> tuple[str, Part] | None:
-    """The word and part of speech of a form that was tagged, if the dictionary agrees."""
-    meant = _TAGS.get(tag[:2])
-    if meant is None or tag.startswith(("NNP", "RBR", "RBS")):
-        return None
-    for part in (meant, *_INSTEAD[meant]):
-        if part is not meant and not form.endswith(("ed", "ing", "en", "n", "t")):
-            continue
-        lemmas = [each for each in wordnet.lemmas(form, part) if wordnet.senses(each, part)]
-        if lemmas:
-            lemma = _likeliest(lemmas, tag)
-            return None if lexicon.is_plain(lemma) else (lemma, part)
-    return None
-
-
-def _likeliest(lemmas: Sequence[str], tag: str) -> str:
-    """Of the words a form may be of: `elements` is of element, but `tears` is its own word."""
-    if tag in {"JJR", "JJS"}:
-        return lemmas[-1]
-    first, *others = lemmas
-    close = [each for each in others if each in first or first in each]
-    return max([first, *close], key=lambda each: frequencies.zipf(each, ENGLISH))
-
-
-def _word(lemma: str, parts: Mapping[Part, _Found], total: int) -> Word | None:
+def _word(lemma: str, kinds: Mapping[Part, _Found], total: int) -> Word | None:
     """The word as what it is most of the time."""
-    part = max(parts, key=lambda each: (parts[each].count, each))
-    found, whole = parts[part], sum(each.count for each in parts.values())
+    part = max(kinds, key=lambda each: (kinds[each].count, each))
+    found, whole = kinds[part], sum(each.count for each in kinds.values())
     shapes = {lemma, *found.forms}
     frequency = max(frequencies.zipf(form, ENGLISH) for form in shapes)
     if found.count < FITS * whole or not RAREST <= frequency < COMMONEST:
@@ -211,14 +159,14 @@ def _root(lemma: str) -> str:
     return one if wordnet.senses(one, Part.NOUN) else lemma
 
 
-def _defined(word: Word, sentences: Sequence[Sentence], topic: Mapping[str, float]) -> Word:
+def _defined(word: Word, sentences: Sequence[Sentence], topic: senses.Topic) -> Word:
     part = Part(word.part)
-    near = senses.context_of((sentences[place].text for place in word.places), word.lemma, topic)
-    chosen = senses.choose(wordnet.senses(word.lemma, part), near)
+    texts = [sentences[place].text for place in word.places]
+    chosen = senses.meant(word.lemma, part, texts, topic)
     return replace(
         word,
         part=part.shown,
-        definition=chosen.sense.definition,
+        definition=wording.said(word.lemma, chosen.sense),
         synonyms=chosen.sense.synonyms,
         confidence=chosen.confidence,
         source=wordnet.NAME,

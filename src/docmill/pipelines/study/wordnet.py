@@ -66,7 +66,8 @@ _MARK: Final = re.compile(r"\((?:a|p|ip)\)$")
 class Sense:
     """One meaning of a word. `number` is its rank among them, `count` how often it was met.
 
-    `heads`: among the words that share this meaning, it is the one named first.
+    `heads`: among the words that share this meaning, it is the one named first. `trades`: the
+    records of what it belongs to, such as baseball or law.
     """
 
     part: Part
@@ -78,6 +79,7 @@ class Sense:
     synonyms: tuple[str, ...]
     related: tuple[tuple[Part, int], ...]
     heads: bool
+    trades: tuple[int, ...]
 
 
 @cache
@@ -194,6 +196,7 @@ def _sense(word: str, part: Part, offset: int, number: int) -> Sense | None:
         tuple(name.replace("_", " ") for name in spelt if name != word),
         tuple((to, at) for kind, to, at in pointers if kind in _NEAR),
         spelt[0] == word,
+        tuple(at for kind, _, at in pointers if kind == ";c"),
     )
 
 
