@@ -5,9 +5,10 @@ from typing import Final
 
 from bench.sheets import PLACES, Sheet, Td
 
-NAMES: Final = tuple(
-    "Region Output Share Change Price Stock Level Score Count Ratio Index Yield".split()
-)
+NAMES: Final = (
+    "Region", "Output", "Share", "Change", "Price", "Stock", "Level", "Score", "Count",
+    "Ratio", "Index", "Yield",
+)  # fmt: skip
 UNITS: Final = ["kg", "t", "%", "GWh", "m²", "EUR", "km", "l"]
 
 

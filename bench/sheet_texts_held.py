@@ -38,7 +38,8 @@ def newspaper(made: Sheet) -> None:
     """Headlines over all and over two of four columns."""
     made.css = (
         "body{font:8.5pt/1.25 'Liberation Serif'} "
-        ".g{display:grid;grid-template-columns:2fr 1fr;gap:14pt} .a{columns:2;column-gap:12pt} p{text-align:justify;margin:0 0 3pt}"
+        ".g{display:grid;grid-template-columns:2fr 1fr;gap:14pt} "
+        ".a{columns:2;column-gap:12pt} p{text-align:justify;margin:0 0 3pt}"
     )
     made.heading(1, 5)
     made.raw("<div class=g><div>")

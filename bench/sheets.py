@@ -8,13 +8,16 @@ from random import Random
 from typing import Final
 
 WORDS: Final = sorted(set(re.findall(r"\b[a-z]{2,12}\b", " ".join(topics.values()))))
-SMALL: Final = tuple(
-    "the of and to in is a for as by on with that it not be or from at which".split()
-)
-PLACES: Final = tuple(
-    "Aachen Bergen Cardiff Dresden Esbjerg Faro Gdansk Haarlem Izmir Jena Kaunas Lille Malmo Namur "
-    "Oulu Porto Quimper Riga Split Turku Utrecht Varna Wroclaw Xanten York Zadar".split()
-)
+SMALL: Final = (
+    "the", "of", "and", "to", "in", "is", "a", "for", "as",
+    "by", "on", "with", "that", "it", "not", "be", "or", "from",
+    "at", "which",
+)  # fmt: skip
+PLACES: Final = (
+    "Aachen", "Bergen", "Cardiff", "Dresden", "Esbjerg", "Faro", "Gdansk", "Haarlem", "Izmir",
+    "Jena", "Kaunas", "Lille", "Malmo", "Namur", "Oulu", "Porto", "Quimper", "Riga",
+    "Split", "Turku", "Utrecht", "Varna", "Wroclaw", "Xanten", "York", "Zadar",
+)  # fmt: skip
 FONTS: Final = (
     "Liberation Sans",
     "Liberation Serif",
