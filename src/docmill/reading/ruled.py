@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from docmill.reading.bands import bands_of, rows_of
+from docmill.reading.bands import bands_of, joined, rows_of
 from docmill.reading.pages import Box, Page, Word
 from docmill.reading.tables import Place, Table, assembled, upright
 
@@ -185,4 +185,4 @@ def _lines_within(places: Sequence[Place]) -> list[dict[int, list[Word]]]:
     )
     if len(counts) < 2 or counts[1] < MANY_LINES or counts[1] * 2 < len(bands):
         return []
-    return rows_of(bands)
+    return [joined(row) for row in rows_of(bands)]
