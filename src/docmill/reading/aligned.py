@@ -9,7 +9,8 @@ from typing import Final
 from docmill.reading.bands import Band, band_of, joined, rows_of
 from docmill.reading.columns import Gutter, runs_of, sides_of, widened, without_signs
 from docmill.reading.columns import Run as Cell
-from docmill.reading.pages import Line, Page, Word
+from docmill.reading.judging import Look, look_of
+from docmill.reading.pages import Box, Line, Page, Word, line_of
 from docmill.reading.tables import Place, Table, assembled
 
 GUTTER: Final = 0.6  # of the height: the least that must stay free between columns
@@ -45,11 +46,20 @@ class Run:
         return [line for line in self.lines if len(line.cells) > 1]
 
 
-def aligned_tables(page: Page, lines: Sequence[Line]) -> list[Table]:
-    """The tables among these lines of a page, in reading order."""
-    levels = sorted({rule.y0 for rule in page.rules if rule.width > rule.height})
-    found = (_table(run, levels) for run in _runs(lines))
-    return [table for table in found if table and table.columns > 1]
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Lines that are a table, or else texts beside each other: the lines of one after another."""
+
+    lines: tuple[Line, ...]
+    table: Table | None
+    columns: tuple[Line, ...] = ()
+
+
+def aligned_parts(page: Page, lines: Sequence[Line]) -> list[Part]:
+    """The tables among these lines of a page, and the texts beside each other, in order."""
+    rules = [rule for rule in page.rules if rule.width > rule.height]
+    found = (_part(run, rules) for run in _runs(lines))
+    return [part for part in found if part]
 
 
 def _runs(lines: Sequence[Line]) -> Iterator[Run]:
@@ -67,7 +77,7 @@ def _runs(lines: Sequence[Line]) -> Iterator[Run]:
 
 
 def _headed(lines: Sequence[Line], start: int) -> Run:
-    """The run from here, or one from a line below with more columns, under this line as its head."""
+    """The run from here, or one from below with more columns, under these lines as its head."""
     best = _grown(lines, start)
     for below in range(start + 1, min(start + 1 + HEAD_LINES, len(lines))):
         if not _near(lines[below - 1], lines[below]):
@@ -188,23 +198,32 @@ def _has_both_sides(lines: Sequence[Line], strip: Gutter) -> bool:
     return both >= MIN_ROWS and both * 2 >= len(lines)
 
 
-def _table(run: Run, levels: Sequence[float]) -> Table | None:
+def _part(run: Run, rules: Sequence[Box]) -> Part | None:
     body = run.body
     gutters = without_signs(body, sorted([*run.gutters, *_strips(body, run.gutters)]))
     lines = _spread([runs_of(line, gutters) for line in run.lines], len(gutters) + 1)
-    rows = rows_of([_band(runs) for runs in lines], levels)
-    places = [
-        Place(
-            number,
-            column,
-            1,
-            1 + max(band.reach.get(column, column) for band in row) - column,
-            words,
-        )
+    table = _table(lines, [rule.y0 for rule in rules])
+    look = look_of(lines, table, rules) if table and table.columns > 1 else Look.FORM
+    if look is Look.FORM:
+        return None
+    if look is Look.TABLE:
+        return Part(run.lines, table)
+    return Part(run.lines, None, tuple(_columns(lines)))
+
+
+def _table(lines: Sequence[Sequence[Cell]], levels: Sequence[float]) -> Table | None:
+    rows = rows_of([_band(cells) for cells in lines], levels)
+    return assembled(
+        Place(number, column, 1, 1 + max(band.last(column) for band in row) - column, words)
         for number, row in enumerate(rows)
         for column, words in joined(row).items()
-    ]
-    return assembled(places)
+    )
+
+
+def _columns(lines: Sequence[Sequence[Cell]]) -> Iterator[Line]:
+    """The cells as lines of their own, column by column."""
+    cells = sorted((cell for line in lines for cell in line), key=lambda cell: cell.first)
+    return (line_of(cell.words) for cell in cells)
 
 
 def _spread(lines: Sequence[Sequence[Cell]], count: int) -> list[Sequence[Cell]]:

@@ -27,8 +27,11 @@ class Band:
     def height(self) -> float:
         return self.bottom - self.top
 
+    def last(self, column: int) -> int:
+        return self.reach.get(column, column)
+
     def wide(self, column: int) -> bool:
-        return self.reach.get(column, column) > column
+        return self.last(column) > column
 
 
 Row = dict[int, list[Word]]

@@ -3,9 +3,11 @@
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from statistics import median
 from typing import Any, Final
 
+from docmill.reading.initials import with_initials
 from docmill.reading.pages import Box, Line, Word, line_of
 
 SAME_ROW: Final = 0.4  # of the height: how far middles on one row may lie apart
@@ -16,6 +18,9 @@ MIN_GUTTER: Final = 0.9
 PROSE_WORDS: Final = 3
 PROSE_FILL: Final = 0.55
 LEVEL_SHARE: Final = 0.3
+IN_STEP: Final = 0.7  # of the gaps between rows
+ALIGNED_BREAKS: Final = 2.0  # points
+BREAK: Final = 0.2  # of the height, beyond the usual step
 MAX_COLUMNS: Final = 12
 MAX_WORDS: Final = 5000  # more on a page are read row by row: looking for columns costs too much
 
@@ -58,6 +63,7 @@ def lines_of(words: Sequence[Word], size: tuple[float, float]) -> tuple[Line, ..
     lines: list[Line] = []
     for angle in sorted({word.angle for word in words}):
         same = [word for word in words if word.angle == angle]
+        same = same if angle else with_initials(same)
         if angle % 90:
             lines.append(line_of(same))  # a watermark across the page
             continue
@@ -183,8 +189,27 @@ def _independent(rows: list[Row], gutter: Gutter) -> bool:
     if len(left) < MIN_ROWS - 1 or len(right) < MIN_ROWS - 1:
         return False
     if _prose(left) and _prose(right):
-        return True
+        return not _in_step(left, right)
     return _level_share(rows, gutter) < LEVEL_SHARE and _one_celled(left) and _one_celled(right)
+
+
+def _in_step(left: list[Row], right: list[Row]) -> bool:
+    """Whether both sides leave the same gaps between their rows, as the cells of a table do."""
+    one, other = _breaks(left), _breaks(right)
+    same = sum(any(abs(y - each) <= ALIGNED_BREAKS for each in other) for y in one)
+    return same >= MIN_ROWS - 1 and same >= IN_STEP * max(len(one), len(other))
+
+
+def _breaks(rows: list[Row]) -> list[float]:
+    """Where rows begin that stand further below the one above than most do."""
+    tops = [(row[0].box.y0, row[0].box.height) for row in rows]
+    steps = [below[0] - above[0] for above, below in pairwise(tops)]
+    usual = sorted(steps)[len(steps) // 4] if steps else 0.0
+    return [
+        top
+        for (top, height), step in zip(tops[1:], steps, strict=True)
+        if step > usual + BREAK * height
+    ]
 
 
 def _one_celled(rows: list[Row]) -> bool:

@@ -91,7 +91,8 @@ class Page:
     """One page, its lines in reading order. `flow`: its boxes are made up, not seen.
 
     `scanned`: it is a picture, read by OCR with this `confidence` from 0 to 1. `rules` are the
-    straight lines drawn on it, as boxes without width or height.
+    straight lines drawn on it, as boxes without width or height; `marks` are dots and small
+    squares, such as those before the items of a list.
     """
 
     number: int
@@ -102,6 +103,7 @@ class Page:
     scanned: bool = False
     confidence: float = 1.0
     rules: tuple[Box, ...] = ()
+    marks: tuple[Box, ...] = ()
 
     @property
     def words(self) -> tuple[Word, ...]:

@@ -12,7 +12,7 @@ from docmill.reading import bombs, ocr, pdfium, pictures
 from docmill.reading.cleaning import clean
 from docmill.reading.order import lines_of
 from docmill.reading.pages import Box, Document, Page, Word
-from docmill.reading.rulings import rules_of
+from docmill.reading.rulings import drawn_on
 from docmill.reading.words import words_of
 
 MAX_BYTES: Final = 256 * 2**20
@@ -124,8 +124,8 @@ def _page(
             return None, 0
         shape, words, count = written(handle, index + 1, room)
         width, height = shape.size
-        lines, rules = lines_of(words, shape.size), rules_of(handle, shape)
-        page = Page(index + 1, round(width, 2), round(height, 2), lines, rules=rules)
+        lines, (rules, marks) = lines_of(words, shape.size), drawn_on(handle, shape)
+        page = Page(index + 1, round(width, 2), round(height, 2), lines, rules=rules, marks=marks)
         if _is_picture(words, handle, shape):
             page = _scanned(page, handle, warnings, alive)
     return page, count
