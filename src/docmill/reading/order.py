@@ -157,7 +157,9 @@ def _column_run(rows: list[Row], start: int, refused: list[Refused]) -> tuple[in
         if any(gutter[0] < known.gutter[1] and known.gutter[0] < gutter[1] for known in refused):
             continue
         end, shared = _follow(rows, start, gutter)
-        if end - start < MIN_ROWS or not _independent(rows[start:end], shared):
+        if _in_step(*_sides(rows[start:end], shared)):
+            refused.append(Refused(shared, end))
+        elif end - start < MIN_ROWS or not _independent(rows[start:end], shared):
             refused.append(Refused(shared, start + (end - start) // 4))
         elif end > best[0]:
             best = (end, shared)
@@ -166,15 +168,25 @@ def _column_run(rows: list[Row], start: int, refused: list[Refused]) -> tuple[in
 
 def _follow(rows: list[Row], start: int, gutter: Gutter) -> tuple[int, Gutter]:
     """How far down a gutter goes, and what is left of its width there."""
-    low, high = gutter
     for end in range(start + 1, len(rows)):
-        left = [item.box.x1 for item in rows[end] if item.box.x0 < (low + high) / 2]
-        right = [item.box.x0 for item in rows[end] if item.box.x0 >= (low + high) / 2]
-        new_low, new_high = max([low, *left]), min([high, *right])
-        if new_high - new_low < MIN_GUTTER * rows[end][0].box.height:
-            return end, (low, high)
-        low, high = new_low, new_high
-    return len(rows), (low, high)
+        low, high = _widest(rows[end], gutter)
+        if high - low < MIN_GUTTER * rows[end][0].box.height:
+            return end, gutter
+        gutter = low, high
+    return len(rows), gutter
+
+
+def _widest(row: Row, gutter: Gutter) -> Gutter:
+    """The widest part of a gutter in which no word of a row stands."""
+    reach, high = gutter
+    best = (reach, reach)
+    for item in row:
+        if item.box.x0 >= high:
+            break
+        if item.box.x0 - reach > best[1] - best[0]:
+            best = (reach, item.box.x0)
+        reach = max(reach, item.box.x1)
+    return (reach, high) if high - reach > best[1] - best[0] else best
 
 
 def _sides(rows: list[Row], gutter: Gutter) -> tuple[list[Row], list[Row]]:
@@ -189,26 +201,31 @@ def _independent(rows: list[Row], gutter: Gutter) -> bool:
     if len(left) < MIN_ROWS - 1 or len(right) < MIN_ROWS - 1:
         return False
     if _prose(left) and _prose(right):
-        return not _in_step(left, right)
+        return True
     return _level_share(rows, gutter) < LEVEL_SHARE and _one_celled(left) and _one_celled(right)
 
 
 def _in_step(left: list[Row], right: list[Row]) -> bool:
     """Whether both sides leave the same gaps between their rows, as the cells of a table do."""
-    one, other = _breaks(left), _breaks(right)
+    if min(len(left), len(right)) < MIN_ROWS:
+        return False
+    usual = min(_usual_step(left), _usual_step(right))
+    one, other = _breaks(left, usual), _breaks(right, usual)
     same = sum(any(abs(y - each) <= ALIGNED_BREAKS for each in other) for y in one)
     return same >= MIN_ROWS - 1 and same >= IN_STEP * max(len(one), len(other))
 
 
-def _breaks(rows: list[Row]) -> list[float]:
-    """Where rows begin that stand further below the one above than most do."""
-    tops = [(row[0].box.y0, row[0].box.height) for row in rows]
-    steps = [below[0] - above[0] for above, below in pairwise(tops)]
-    usual = sorted(steps)[len(steps) // 4] if steps else 0.0
+def _usual_step(rows: list[Row]) -> float:
+    steps = sorted(below[0].box.y0 - above[0].box.y0 for above, below in pairwise(rows))
+    return steps[len(steps) // 4]
+
+
+def _breaks(rows: list[Row], usual: float) -> list[float]:
+    """Where rows begin that stand further below the one above than is usual."""
     return [
-        top
-        for (top, height), step in zip(tops[1:], steps, strict=True)
-        if step > usual + BREAK * height
+        below[0].box.y0
+        for above, below in pairwise(rows)
+        if below[0].box.y0 - above[0].box.y0 > usual + BREAK * below[0].box.height
     ]
 
 
