@@ -19,7 +19,7 @@ from typing import Any, Final
 
 from playwright.sync_api import sync_playwright
 
-from bench import sheet_tables, sheet_texts, sheet_texts_held
+from bench import sheet_tables, sheet_texts, sheet_texts_held, sheet_texts_more
 from bench.ground import ROOT
 from bench.layout_score import Score, scored
 from bench.sheets import Part, Sheet
@@ -28,7 +28,7 @@ from docmill.pipelines.extract import pipeline
 
 OUT: Final = ROOT / "bench" / "out" / "layout"
 SEEDS: Final = 4
-RULED: Final = frozenset({"grid", "outer", "steep"})
+RULED: Final = frozenset({"grid", "outer", "steep", "double"})
 SHOWN: Final = ("tables", "relations", "cells", "pairs", "order", "kinds", "whole")
 
 
@@ -67,7 +67,8 @@ def made(half: str, seeds: int) -> list[Case]:
     for style in sheet_tables.TUNED if tuned else sheet_tables.HELD:
         group = "ruled tables" if style.rules in RULED else "tables without a grid"
         sheets += [(group, style.name, sheet_tables.sheet(style, seed)) for seed in range(seeds)]
-    for make in sheet_texts.TUNED if tuned else sheet_texts_held.HELD:
+    plain = (*sheet_texts.TUNED, *sheet_texts_more.MORE)
+    for make in plain if tuned else sheet_texts_held.HELD:
         name = make.__name__
         sheets += [("pages of text", name, sheet_texts.sheet(make, seed)) for seed in range(seeds)]
     _print([sheet.page for *_, sheet in sheets])

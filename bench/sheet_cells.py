@@ -149,12 +149,96 @@ def _headless(made: Sheet, columns: int, looks: Sequence[str]) -> list[list[Td]]
     return []
 
 
+def _low(made: Sheet, columns: int, looks: Sequence[str]) -> list[list[Td]]:
+    """Heads of one line to three that stand on the same ground, as journals set them."""
+    made.css += "th{vertical-align:bottom;text-align:center} th:first-child{text-align:left}"
+    first = [Td(made.rng.choice(NAMES))]
+    return [[*first, *(Td(made.title(made.rng.randint(1, 5)), look="c") for _ in looks[1:])]]
+
+
+def _ruled_span(made: Sheet, columns: int, looks: Sequence[str]) -> list[list[Td]]:
+    """Two levels, with a rule under each cell that is over several columns."""
+    made.css += ".u{border-bottom:.5pt solid #000}"
+    top, low = _span(made, columns, looks)
+    return [[Td(td.text, td.rows, td.columns, "c u") if td.text else td for td in top], low]
+
+
+def _years(made: Sheet, columns: int, looks: Sequence[str]) -> list[list[Td]]:
+    """As in annual reports: what the years are, above them."""
+    top = [Td(""), Td("Year ended December 31,", columns=columns - 1, look="c")]
+    years = [Td(str(2024 - at), look="n") for at in range(columns - 1)]
+    return [top, [Td("(in millions)"), *years]]
+
+
+def _leaders(made: Sheet, rows: int) -> list[list[Td]]:
+    dots = ["." * made.rng.randint(20, 40) for _ in range(rows)]
+    return [
+        [Td(f"{_label(made)} {dot}"), Td(made.number(), look="n"), Td(made.number(), look="n")]
+        for dot in dots
+    ]
+
+
+def _trial(made: Sheet, rows: int) -> list[list[Td]]:
+    """Means and errors in the middle of narrow columns."""
+    made.css += "td{padding:1pt 4pt}"
+    return [
+        [
+            Td(made.title(made.rng.randint(1, 3))),
+            *(
+                Td(f"{made.rng.uniform(0, 9):.2f} ± {made.rng.uniform(0, 1):.2f}", look="c")
+                for _ in "123"
+            ),
+            Td(f"< 0.{made.rng.randint(1, 99):02}", look="c"),
+        ]
+        for _ in range(rows)
+    ]
+
+
+def _middle(made: Sheet, rows: int) -> list[list[Td]]:
+    made.css += "td{vertical-align:middle}"
+    return _prose(made, rows)
+
+
+def _dense(made: Sheet, rows: int) -> list[list[Td]]:
+    """Long cells, and no room between rows but that between lines."""
+    made.css += "td{padding:0 6pt}"
+    return [
+        [Td(_day(made)), Td(made.sentence(14)), Td(made.number(cents=True), look="n")]
+        for _ in range(rows)
+    ]
+
+
+def _people(made: Sheet, rows: int) -> list[list[Td]]:
+    return [
+        [
+            Td(made.title(2).title()),
+            Td(made.title(made.rng.randint(1, 3))),
+            Td(made.rng.choice(PLACES)),
+        ]
+        for _ in range(rows)
+    ]
+
+
+def _tree(made: Sheet, rows: int) -> list[list[Td]]:
+    """Rows without figures above the indented ones that belong to them."""
+    found: list[list[Td]] = []
+    for at in range(rows):
+        if at % 3 == 0:
+            found.append([Td(made.title(2)), *(Td("") for _ in "123")])
+        values = (Td(made.number(cents=True), look="n") for _ in "123")
+        found.append([Td(made.title(2), look="i"), *values])
+    return found
+
+
 HEADS: Final[dict[str, Callable[[Sheet, int, Sequence[str]], list[list[Td]]]]] = {
     "plain": _plain,
     "lines": _lines,
     "span": _span,
     "corner": _corner,
     "none": _headless,
+    "low": _low,
+    "ruledspan": _ruled_span,
+    "years": _years,
 }
 BODIES: Final[dict[str, Callable[[Sheet, int], list[list[Td]]]]] = {
     "numbers": _numbers,
@@ -167,4 +251,10 @@ BODIES: Final[dict[str, Callable[[Sheet, int], list[list[Td]]]]] = {
     "groups": _groups,
     "sections": _sections,
     "finance": _finance,
+    "leaders": _leaders,
+    "trial": _trial,
+    "middle": _middle,
+    "dense": _dense,
+    "people": _people,
+    "tree": _tree,
 }

@@ -21,6 +21,8 @@ RULES: Final = {
     "zebra": "tbody tr:nth-child(odd){background:#e8eef5}",
     "fill": "thead{background:#234;color:#fff}",
     "steep": "th+th,td+td{border-left:0.7pt solid #333}",
+    "frame": "table{border:1pt solid #000}",
+    "double": "th,td{border:2.5pt double #000}",
     "dotted": "tr{border-bottom:1pt dotted #777}",
 }
 
@@ -57,6 +59,18 @@ TUNED: Final = (
     Style("none", "plain", "short", "page", 0, 10),
     Style("level", "plain", "gaps", "break", 3, 10),
     Style("grid", "plain", "mixed", "pair", 4, 8),
+    Style("book", "low", "trial", "notes", 1, 8),
+    Style("book", "ruledspan", "numbers", "caption", 1, 8),
+    Style("none", "years", "finance", "page", 0, 9),
+    Style("none", "none", "leaders", "page", 1, 10),
+    Style("level", "plain", "middle", "page", 2, 9),
+    Style("book", "plain", "dense", "page", 0, 9),
+    Style("none", "plain", "people", "page", 3, 9),
+    Style("level", "years", "tree", "page", 1, 10),
+    Style("frame", "plain", "gaps", "page", 4, 10),
+    Style("zebra", "low", "wide", "page", 0, 7),
+    Style("none", "plain", "numbers", "float", 1, 9),
+    Style("double", "span", "numbers", "column", 0, 7),
 )
 HELD: Final = (
     Style("grid", "span", "gaps", "notes", 2, 8),
@@ -158,6 +172,16 @@ def _pair(made: Sheet, style: Style) -> None:
     made.prose(2)
 
 
+def _float(made: Sheet, style: Style) -> None:
+    """A small table with the text around it."""
+    made.css += "table{float:right;margin:4pt 0 8pt 16pt} p{text-align:justify}"
+    made.prose(1)
+    made.stream = 1
+    _table(made, style, look="")
+    made.stream = 0
+    made.prose(4, 6)
+
+
 def _break(made: Sheet, style: Style) -> None:
     made.prose(3, 6)
     _table(made, style, 44)
@@ -173,4 +197,5 @@ PLACED: Final[dict[str, Callable[[Sheet, Style], None]]] = {
     "column": _column,
     "pair": _pair,
     "break": _break,
+    "float": _float,
 }
