@@ -22,6 +22,7 @@ LONG_WORDS: Final = 12
 NAME_WORDS: Final = 6
 HEAD_LINES: Final = 3  # above the first line that shows all columns
 FULL: Final = 0.75  # of the columns
+ACROSS: Final = 0.5  # of a table's width: a shorter rule parts no rows
 
 Free = list[Gutter]
 
@@ -57,21 +58,20 @@ class Part:
 
 def aligned_parts(page: Page, lines: Sequence[Line]) -> list[Part]:
     """The tables among these lines of a page, and the texts beside each other, in order."""
-    rules = [rule for rule in page.rules if rule.width > rule.height]
-    found = (_part(run, rules) for run in _runs(lines))
+    found = (aligned_part(run, page) for run in _runs(lines))
     return [part for part in found if part]
 
 
 def _runs(lines: Sequence[Line]) -> Iterator[Run]:
-    start = 0
+    start = end = 0
     while start < len(lines):
         if len(lines[start].cells) < 2:
             start += 1
             continue
         run = _headed(lines, start)
         if _is_table(run):
-            yield run
-            start += len(run.lines)
+            yield _under(lines[max(end, start - HEAD_LINES) : start], run)
+            start = end = start + len(run.lines)
         else:
             start += 1
 
@@ -90,6 +90,25 @@ def _headed(lines: Sequence[Line], start: int) -> Run:
     return best
 
 
+def _under(lines: Sequence[Line], run: Run) -> Run:
+    """The run with the lines right above it that stand over all columns but the first."""
+    for line in reversed(lines):
+        first = run.lines[0]
+        near = line.box.y0 < first.box.y0 and first.box.y0 - line.box.y1 < line.box.height
+        if (
+            not near
+            or line.box.x0 < run.gutters[0][0]
+            or line.box.x1 > _right(run) + line.box.height
+        ):
+            break
+        run = Run((line, *run.lines), run.gutters, (line, *run.over))
+    return run
+
+
+def _right(run: Run) -> float:
+    return max(line.box.x1 for line in run.lines)
+
+
 def _near(above: Line, line: Line) -> bool:
     height = max(above.box.height, line.box.height)
     return -0.5 * height < line.box.y0 - above.box.y1 < APART * height
@@ -97,7 +116,7 @@ def _near(above: Line, line: Line) -> bool:
 
 def _grown(lines: Sequence[Line], start: int) -> Run:
     """As many lines from here on as keep the gutters free; one that names the next may not."""
-    run = Run((lines[start],), _gutters(lines[start]))
+    run = Run((lines[start],), gaps_of(lines[start]))
     for at in range(start + 1, len(lines)):
         line = lines[at]
         grown = _with(run, line)
@@ -135,7 +154,7 @@ def _belongs(lines: Sequence[Line]) -> bool:
     return near and len(above.cells) > 1 and len(last.words) <= LONG_WORDS
 
 
-def _gutters(line: Line) -> Free:
+def gaps_of(line: Line) -> Free:
     boxes = [cell.box for cell in line.cells]
     return [(left.x1, right.x0) for left, right in itertools.pairwise(boxes)]
 
@@ -144,13 +163,12 @@ def _with(run: Run, line: Line) -> Run | None:
     """The run and one more line; None where that would not be one table."""
     if not _near(run.lines[-1], line):
         return None
-    least = GUTTER * line.box.height
-    known = _clear(run.gutters, line, least)
+    known = clear_of(run.gutters, line)
     if len(known) < max(1, KEPT * len(run.gutters)):
         return None
-    new = [] if len(run.wide) > 1 else _gutters(line)
+    new = [] if len(run.wide) > 1 else gaps_of(line)
     for above in run.lines if new else ():
-        new = _clear(new, above, least)
+        new = clear_of(new, above)
     more = [gutter for gutter in new if not any(_meet(gutter, each) for each in known)]
     return Run((*run.lines, line), sorted([*known, *more]), run.over)
 
@@ -159,9 +177,10 @@ def _meet(one: Gutter, other: Gutter) -> bool:
     return one[0] < other[1] and other[0] < one[1]
 
 
-def _clear(gutters: Free, line: Line, least: float) -> Free:
+def clear_of(gutters: Free, line: Line) -> Free:
     """What a line leaves of the gutters: of each the widest part without a word in it."""
     left: Free = []
+    least = GUTTER * line.box.height
     for low, high in gutters:
         cells = [cell.box for cell in line.cells if cell.box.x1 > low and cell.box.x0 < high]
         edges = [low, *(side for box in cells for side in (box.x0, box.x1)), high]
@@ -180,7 +199,7 @@ def _is_table(run: Run) -> bool:
     return median(len(line.words) / len(line.cells) for line in wide) <= LONG_WORDS
 
 
-def _strips(lines: Sequence[Line], known: Free) -> Free:
+def strips_of(lines: Sequence[Line], known: Free) -> Free:
     """Strips narrower than the gutters that no word of any line stands in."""
     words = sorted((word.box for line in lines for word in line.words), key=lambda box: box.x0)
     least = STRIP * median(box.height for box in words)
@@ -198,12 +217,18 @@ def _has_both_sides(lines: Sequence[Line], strip: Gutter) -> bool:
     return both >= MIN_ROWS and both * 2 >= len(lines)
 
 
-def _part(run: Run, rules: Sequence[Box]) -> Part | None:
+def aligned_part(run: Run, page: Page) -> Part | None:
+    """What the lines of a run are; nothing where they are a form."""
     body = run.body
-    gutters = without_signs(body, sorted([*run.gutters, *_strips(body, run.gutters)]))
-    lines = _spread([runs_of(line, gutters) for line in run.lines], len(gutters) + 1)
-    table = _table(lines, [rule.y0 for rule in rules])
-    look = look_of(lines, table, rules) if table and table.columns > 1 else Look.FORM
+    gutters = without_signs(body, sorted([*run.gutters, *strips_of(body, run.gutters)]))
+    cells = [runs_of(line, gutters) for line in run.lines]
+    low, high = min(line.box.x0 for line in body), max(line.box.x1 for line in body)
+    across = [
+        rule for rule in page.rules if rule.width > rule.height and rule.x0 < high and rule.x1 > low
+    ]
+    lines = _spread(cells, len(gutters) + 1, across)
+    table = _table(lines, [rule.y0 for rule in across if rule.width >= ACROSS * (high - low)])
+    look = look_of(lines, table, across) if table and table.columns > 1 else Look.FORM
     if look is Look.FORM:
         return None
     if look is Look.TABLE:
@@ -226,11 +251,13 @@ def _columns(lines: Sequence[Sequence[Cell]]) -> Iterator[Line]:
     return (line_of(cell.words) for cell in cells)
 
 
-def _spread(lines: Sequence[Sequence[Cell]], count: int) -> list[Sequence[Cell]]:
+def _spread(
+    lines: Sequence[Sequence[Cell]], count: int, rules: Sequence[Box]
+) -> list[Sequence[Cell]]:
     """The lines, those of a head above the first full line spread over the columns they name."""
     full = next((at for at, cells in enumerate(lines) if len(cells) >= FULL * count), 0)
     sides = sides_of(lines, count)
-    return [widened(cells, sides) if at < full else cells for at, cells in enumerate(lines)]
+    return [widened(cells, sides, rules) if at < full else cells for at, cells in enumerate(lines)]
 
 
 def _band(cells: Sequence[Cell]) -> Band:

@@ -11,7 +11,7 @@ from docmill.reading.pages import Word, around
 CLOSE: Final = 0.65  # of the height: a smaller gap may lie between lines of one cell
 SAME_LINE: Final = 0.5
 JUMP: Final = 0.2  # of the height: gaps that differ by more are of two kinds
-SPACE: Final = 0.2
+SPACE: Final = 0.35
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +26,10 @@ class Band:
     @property
     def height(self) -> float:
         return self.bottom - self.top
+
+    @property
+    def middle(self) -> float:
+        return (self.top + self.bottom) / 2
 
     def last(self, column: int) -> int:
         return self.reach.get(column, column)
@@ -47,7 +51,6 @@ class Grid:
     widths: Mapping[int, float]
     usual: float
     parting: float | None
-    levels: Sequence[float]
 
 
 def band_of(cells: Mapping[int, Sequence[Word]], reach: Mapping[int, int] | None = None) -> Band:
@@ -80,13 +83,43 @@ def _band(line: Sequence[tuple[Word, int]]) -> Band:
 def rows_of(bands: Sequence[Band], levels: Sequence[float] = ()) -> list[list[Band]]:
     """The lines of each row; a rule at a level parts rows."""
     rows: list[list[Band]] = []
-    grid = _grid(bands, levels)
-    for band in bands:
-        if rows and _goes_on(band, rows[-1], grid):
-            rows[-1].append(band)
-        else:
-            rows.append([band])
+    grid = _grid(bands)
+    for zone in _zones(bands, levels):
+        if len(zone) < len(bands) and _is_row(zone, grid):
+            rows.append(zone)
+            continue
+        start = len(rows)
+        for band in zone:
+            if len(rows) > start and _goes_on(band, rows[-1], grid):
+                rows[-1].append(band)
+            else:
+                rows.append([band])
     return rows
+
+
+def _zones(bands: Sequence[Band], levels: Sequence[float]) -> list[list[Band]]:
+    """The lines between one rule and the next."""
+    zones: list[list[Band]] = []
+    for band in bands:
+        above = zones[-1][-1] if zones else None
+        if above and not any(above.middle <= level <= band.middle for level in levels):
+            zones[-1].append(band)
+        else:
+            zones.append([band])
+    return zones
+
+
+def _is_row(zone: Sequence[Band], grid: Grid) -> bool:
+    """Whether each column of a zone holds one text, and no cell has cells of its own under it."""
+    if any(_heads(above, band) for above, band in itertools.pairwise(zone)):
+        return False
+    for column in {column for band in zone for column in band.cells}:
+        lines = [band for band in zone if column in band.cells]
+        if not all(
+            _wraps(below, above, column, grid) for above, below in itertools.pairwise(lines)
+        ):
+            return False
+    return True
 
 
 def joined(row: Sequence[Band]) -> Row:
@@ -98,7 +131,7 @@ def joined(row: Sequence[Band]) -> Row:
     return found
 
 
-def _grid(bands: Sequence[Band], levels: Sequence[float]) -> Grid:
+def _grid(bands: Sequence[Band]) -> Grid:
     widths: dict[int, float] = {}
     for band in bands:
         for column, words in band.cells.items():
@@ -107,7 +140,7 @@ def _grid(bands: Sequence[Band], levels: Sequence[float]) -> Grid:
     gaps = sorted(below.top - above.bottom for above, below in itertools.pairwise(bands))
     usual = median(gaps) if gaps else 0.0
     height = median(band.height for band in bands) if bands else 0.0
-    return Grid(widths, usual, _parting(gaps, height), levels)
+    return Grid(widths, usual, _parting(gaps, height))
 
 
 def _parting(gaps: Sequence[float], height: float) -> float | None:
@@ -124,8 +157,6 @@ def _goes_on(band: Band, row: Sequence[Band], grid: Grid) -> bool:
     above = row[-1]
     gap = band.top - above.bottom
     if gap > CLOSE * min(band.height, above.height):
-        return False
-    if any(above.bottom - 1 <= level <= band.top + 1 for level in grid.levels):
         return False
     if _heads(above, band) or not all(_wraps(band, above, column, grid) for column in band.cells):
         return False

@@ -13,10 +13,12 @@ SIGNS_BEFORE: Final = frozenset(
 )
 SIGNS_BEHIND: Final = frozenset(["%", ")", ")%", "*", "**", "***", "†", "‡", "€", "EUR"])
 HEAD_LINES: Final = 2
+UNDER: Final = 1.2  # of the height below its middle: a rule that underlines a cell
 BETTER: Final = 3.0  # points nearer to the middle of more columns
 
 Gutter = tuple[float, float]
 Gutters = Sequence[Gutter]
+Sides = list[tuple[float, float] | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,28 +74,44 @@ def _only(found: set[str] | None, signs: frozenset[str]) -> bool:
     return bool(found) and found <= signs
 
 
-def sides_of(lines: Sequence[Sequence[Run]], count: int) -> list[tuple[float, float] | None]:
+def sides_of(lines: Sequence[Sequence[Run]], count: int) -> Sides:
     """From where to where each column has words, those of cells over several left out."""
-    sides: list[tuple[float, float] | None] = [None] * count
+    sides: Sides = [None] * count
     for run in (run for runs in lines for run in runs if run.first == run.last):
         known = sides[run.first] or (run.box.x0, run.box.x1)
         sides[run.first] = (min(known[0], run.box.x0), max(known[1], run.box.x1))
     return sides
 
 
-def widened(runs: Sequence[Run], sides: Sequence[tuple[float, float] | None]) -> list[Run]:
-    """Cells of a head's upper line, each over the columns whose middle it stands in."""
+def widened(runs: Sequence[Run], sides: Sides, rules: Sequence[Box]) -> list[Run]:
+    """Cells of a head's upper line, each over the columns it is ruled off from or centred on."""
     found: list[Run] = []
     for at, run in enumerate(runs):
         low = found[-1].last + 1 if found else 0
         high = runs[at + 1].first - 1 if at + 1 < len(runs) else len(sides) - 1
+        below = next((rule for rule in rules if _underlines(rule, run.box)), None)
+        under = _columns_over(below, sides) if below else []
+        if under:
+            found.append(Run(run.words, max(under[0], low), max(under[-1], low)))
+            continue
         found.append(_widest(run, range(low, run.first + 1), range(run.last, high + 1), sides))
     return found
 
 
-def _widest(
-    run: Run, firsts: range, lasts: range, sides: Sequence[tuple[float, float] | None]
-) -> Run:
+def _underlines(rule: Box, box: Box) -> bool:
+    near = 0 <= rule.y0 - box.middle <= UNDER * box.height
+    return near and rule.x0 <= box.x0 + SLACK and rule.x1 >= box.x1 - SLACK
+
+
+def _columns_over(rule: Box, sides: Sides) -> list[int]:
+    return [
+        at
+        for at, side in enumerate(sides)
+        if side and rule.x0 <= (side[0] + side[1]) / 2 <= rule.x1
+    ]
+
+
+def _widest(run: Run, firsts: range, lasts: range, sides: Sides) -> Run:
     middle = (run.box.x0 + run.box.x1) / 2
     best, least = run, _off(middle, run.first, run.last, sides) - BETTER
     for first in reversed(firsts):
@@ -104,9 +122,7 @@ def _widest(
     return best
 
 
-def _off(
-    middle: float, first: int, last: int, sides: Sequence[tuple[float, float] | None]
-) -> float:
+def _off(middle: float, first: int, last: int, sides: Sides) -> float:
     """How far from the middle of these columns, whichever way their words are set in them."""
     start, end = sides[first], sides[last]
     if not start or not end:

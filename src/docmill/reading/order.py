@@ -1,9 +1,10 @@
 """Words into lines, and lines into the order in which a person reads them: columns one by one."""
 
 import unicodedata
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import pairwise, repeat
 from statistics import median
 from typing import Any, Final
 
@@ -18,6 +19,8 @@ MIN_GUTTER: Final = 0.9
 PROSE_WORDS: Final = 3
 PROSE_FILL: Final = 0.55
 LEVEL_SHARE: Final = 0.3
+STRETCH: Final = 4.0  # points
+SHARED: Final = 0.4  # of the rows: a gap in so many is a gutter
 IN_STEP: Final = 0.7  # of the gaps between rows
 ALIGNED_BREAKS: Final = 2.0  # points
 BREAK: Final = 0.2  # of the height, beyond the usual step
@@ -200,9 +203,12 @@ def _independent(rows: list[Row], gutter: Gutter) -> bool:
     left, right = _sides(rows, gutter)
     if len(left) < MIN_ROWS - 1 or len(right) < MIN_ROWS - 1:
         return False
-    if _prose(left) and _prose(right):
+    prose = _prose(left), _prose(right)
+    if all(prose):
         return True
-    return _level_share(rows, gutter) < LEVEL_SHARE and _one_celled(left) and _one_celled(right)
+    if _level_share(rows, gutter) >= LEVEL_SHARE:
+        return False
+    return any(prose) or (_one_celled(left) and _one_celled(right))
 
 
 def _in_step(left: list[Row], right: list[Row]) -> bool:
@@ -248,10 +254,24 @@ def _level_share(rows: list[Row], gutter: Gutter) -> float:
 def _prose(rows: list[Row]) -> bool:
     """Whether rows look like running text: several words a cell, most of the width filled."""
     widths = [row[-1].box.x1 - row[0].box.x0 for row in rows]
-    filled = median(widths) >= PROSE_FILL * max(widths)
-    return filled and median(map(_words_a_cell, rows)) >= PROSE_WORDS
+    if median(widths) < PROSE_FILL * max(widths):
+        return False
+    gaps = [_gaps(row) for row in rows]
+    shared = _shared(gaps) if median(map(len, gaps)) else {}
+    return median(map(_words_a_cell, rows, gaps, repeat(shared))) >= PROSE_WORDS
 
 
-def _words_a_cell(row: Row) -> float:
+def _shared(gaps: Sequence[Sequence[Gutter]]) -> dict[int, int]:
+    """In how many rows there is a gap, for each stretch of the page's width."""
+    counts: Counter[int] = Counter()
+    for row in gaps:
+        for low, high in row:
+            counts.update(range(int(low / STRETCH), int(high / STRETCH) + 1))
+    return {stretch: count for stretch, count in counts.items() if count >= SHARED * len(gaps)}
+
+
+def _words_a_cell(row: Row, gaps: Sequence[Gutter], shared: Mapping[int, int]) -> float:
+    """Words by cell; a gap that other rows do not have there is one of a spaced-out line."""
     wordy = sum(item.word.text[0].isalpha() for item in row)
-    return wordy / (len(_gaps(row)) + 1)
+    apart = sum(int((low + high) / 2 / STRETCH) in shared for low, high in gaps)
+    return wordy / (apart + 1)

@@ -17,6 +17,7 @@ SMALL_INDENT: Final = 0.5
 SPACE: Final = 0.3
 SAME_HEIGHT: Final = 0.15
 LARGER: Final = 1.15  # times the height of plain text
+HYPHENS: Final = "-\u2010\xad"
 MARK_REACH: Final = 2.5  # of the height: how far before its item a mark stands
 
 _ITEM: Final = re.compile(
@@ -75,7 +76,7 @@ def joined(lines: Sequence[str]) -> str:
     """Lines as running text; a word that a hyphen cut at the end of a line is whole again."""
     text = ""
     for line in lines:
-        cut = len(text) > 1 and text.endswith("-") and text[-2].isalpha() and line[:1].islower()
+        cut = len(text) > 1 and text[-1] in HYPHENS and text[-2].isalpha() and line[:1].islower()
         text = text[:-1] + line if cut else f"{text} {line}" if text else line
     return text
 

@@ -40,7 +40,7 @@ class Rules:
 
 def ruled_tables(page: Page) -> list[Table]:
     """The tables that rules frame on a page, from top to bottom."""
-    level, steep = _joined(page.rules, steep=False), _joined(page.rules, steep=True)
+    level, steep = joined_rules(page.rules, steep=False), joined_rules(page.rules, steep=True)
     if not (2 <= len(level.at) <= MAX_RULES and 2 <= len(steep.at) <= MAX_RULES):
         return []
     words = [word for line in upright(page) for word in line.words]
@@ -49,7 +49,7 @@ def ruled_tables(page: Page) -> list[Table]:
     return sorted(tables, key=lambda table: (table.box.y0, table.box.x0))
 
 
-def _joined(rules: Sequence[Box], *, steep: bool) -> Rules:
+def joined_rules(rules: Sequence[Box], *, steep: bool) -> Rules:
     """Rules of one direction, pieces of one rule put together."""
     found = [
         (rule.x0, rule.y0, rule.y1) if steep else (rule.y0, rule.x0, rule.x1)
