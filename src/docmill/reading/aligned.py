@@ -10,7 +10,7 @@ from docmill.reading.bands import Band, band_of, joined, rows_of
 from docmill.reading.columns import Gutter, runs_of, sides_of, widened, without_signs
 from docmill.reading.columns import Run as Cell
 from docmill.reading.judging import Look, look_of
-from docmill.reading.pages import Box, Line, Page, Word, line_of
+from docmill.reading.pages import Box, Line, Word, line_of
 from docmill.reading.tables import Place, Table, assembled
 
 GUTTER: Final = 0.6  # of the height: the least that must stay free between columns
@@ -48,6 +48,14 @@ class Run:
 
 
 @dataclass(frozen=True, slots=True)
+class Drawn:
+    """The level rules of a page: as they are drawn, and with pieces that touch put together."""
+
+    pieces: Sequence[Box]
+    levels: Sequence[Box]
+
+
+@dataclass(frozen=True, slots=True)
 class Part:
     """Lines that are a table, or else texts beside each other: the lines of one after another."""
 
@@ -56,9 +64,9 @@ class Part:
     columns: tuple[Line, ...] = ()
 
 
-def aligned_parts(page: Page, lines: Sequence[Line]) -> list[Part]:
+def aligned_parts(lines: Sequence[Line], drawn: Drawn) -> list[Part]:
     """The tables among these lines of a page, and the texts beside each other, in order."""
-    found = (aligned_part(run, page) for run in _runs(lines))
+    found = (aligned_part(run, drawn) for run in _runs(lines))
     return [part for part in found if part]
 
 
@@ -217,16 +225,14 @@ def _has_both_sides(lines: Sequence[Line], strip: Gutter) -> bool:
     return both >= MIN_ROWS and both * 2 >= len(lines)
 
 
-def aligned_part(run: Run, page: Page) -> Part | None:
+def aligned_part(run: Run, drawn: Drawn) -> Part | None:
     """What the lines of a run are; nothing where they are a form."""
     body = run.body
     gutters = without_signs(body, sorted([*run.gutters, *strips_of(body, run.gutters)]))
     cells = [runs_of(line, gutters) for line in run.lines]
     low, high = min(line.box.x0 for line in body), max(line.box.x1 for line in body)
-    across = [
-        rule for rule in page.rules if rule.width > rule.height and rule.x0 < high and rule.x1 > low
-    ]
-    lines = _spread(cells, len(gutters) + 1, across)
+    across = [rule for rule in drawn.levels if rule.x0 < high and rule.x1 > low]
+    lines = _spread(cells, len(gutters) + 1, drawn.pieces)
     table = _table(lines, [rule.y0 for rule in across if rule.width >= ACROSS * (high - low)])
     look = look_of(lines, table, across) if table and table.columns > 1 else Look.FORM
     if look is Look.FORM:

@@ -5,12 +5,10 @@ from itertools import pairwise
 from statistics import median
 from typing import Final
 
-import numpy as np
-
-from docmill.reading.aligned import Run, aligned_part, clear_of, gaps_of, strips_of
+from docmill.reading.aligned import Drawn, Run, aligned_part, clear_of, gaps_of, strips_of
 from docmill.reading.order import rows_of
 from docmill.reading.pages import Box, Line, Page
-from docmill.reading.ruled import Rules, joined_rules
+from docmill.reading.ruled import joined_rules
 from docmill.reading.tables import Table, upright
 
 SAME_END: Final = 4.0  # points
@@ -23,32 +21,40 @@ KEPT: Final = 0.6
 LONG_WORDS: Final = 14
 
 
-def leveled_tables(page: Page, known: Sequence[Table]) -> list[Table]:
+def drawn_level(page: Page) -> Drawn:
+    pieces = [rule for rule in page.rules if rule.width > rule.height]
+    level = joined_rules(pieces, steep=False)
+    sides = zip(level.start.tolist(), level.at.tolist(), level.end.tolist(), strict=True)
+    return Drawn(pieces, [Box(x0, y, x1, y) for x0, y, x1 in sides])
+
+
+def leveled_tables(page: Page, drawn: Drawn, known: Sequence[Table]) -> list[Table]:
     """The tables between rules that start and end together, but for those known already."""
-    level = joined_rules(page.rules, steep=False)
-    if not MIN_RULES <= len(level.at) <= MAX_LEVELS:
+    if not MIN_RULES <= len(drawn.levels) <= MAX_LEVELS:
         return []
     found: list[Table] = []
-    for frame in _stacks(level):
-        lines = _lines(page, frame)
-        for start, end in _stretches(lines, frame):
-            table = _table(lines, start, end, page)
+    for stack in _stacks(drawn.levels):
+        lines = _lines(page, stack)
+        for start, end in _stretches(lines, stack):
+            table = _table(lines, start, end, drawn)
             if table and not any(_meet(table.box, other.box) for other in [*known, *found]):
                 found.append(table)
     return found
 
 
-def _stacks(level: Rules) -> Iterator[list[Box]]:
+def _stacks(levels: Sequence[Box]) -> Iterator[list[Box]]:
     """Rules of one place and length, from top to bottom."""
-    left = np.ones(len(level.at), np.bool_)
-    while left.any():
-        first = int(np.flatnonzero(left)[0])
-        same = left & (np.abs(level.start - level.start[first]) <= SAME_END)
-        same &= np.abs(level.end - level.end[first]) <= SAME_END
-        left &= ~same
-        if same.sum() >= MIN_RULES and level.end[first] - level.start[first] >= SHORTEST:
-            sides = zip(level.start[same], level.at[same], level.end[same], strict=True)
-            yield [Box(float(x0), float(y), float(x1), float(y)) for x0, y, x1 in sides]
+    left = [rule for rule in levels if rule.width >= SHORTEST]
+    while left:
+        first = left[0]
+        same = [rule for rule in left if _same_ends(rule, first)]
+        left = [rule for rule in left if not _same_ends(rule, first)]
+        if len(same) >= MIN_RULES:
+            yield same
+
+
+def _same_ends(one: Box, other: Box) -> bool:
+    return abs(one.x0 - other.x0) <= SAME_END and abs(one.x1 - other.x1) <= SAME_END
 
 
 def _lines(page: Page, stack: Sequence[Box]) -> list[Line]:
@@ -86,7 +92,7 @@ def _is_text(lines: Sequence[Line]) -> bool:
     return plain and sum(len(line.words) for line in lines) > NAME_WORDS
 
 
-def _table(lines: Sequence[Line], start: int, end: int, page: Page) -> Table | None:
+def _table(lines: Sequence[Line], start: int, end: int, drawn: Drawn) -> Table | None:
     gutters = _gutters(lines[start:end])
     if not gutters:
         return None
@@ -97,7 +103,7 @@ def _table(lines: Sequence[Line], start: int, end: int, page: Page) -> Table | N
     if not wide or median(len(line.words) / len(line.cells) for line in wide) > LONG_WORDS:
         return None
     over = tuple(line for line in chosen if len(clear_of(gutters, line)) < len(gutters))
-    part = aligned_part(Run(tuple(chosen), gutters, over), page)
+    part = aligned_part(Run(tuple(chosen), gutters, over), drawn)
     return part.table if part else None
 
 

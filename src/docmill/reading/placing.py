@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from docmill.reading.aligned import Part, aligned_parts
-from docmill.reading.leveled import leveled_tables
+from docmill.reading.leveled import drawn_level, leveled_tables
 from docmill.reading.order import lines_of
 from docmill.reading.pages import Box, Line, Page
 from docmill.reading.ruled import ruled_tables
@@ -15,9 +15,10 @@ Item = Line | Table
 def placed(page: Page) -> list[Item]:
     """Every upright line once, on its own or in its table."""
     ruled = ruled_tables(page)
-    ruled += leveled_tables(page, ruled)
+    drawn = drawn_level(page)
+    ruled += leveled_tables(page, drawn, ruled)
     lines = _free(page, ruled)
-    items = list(_items(lines, aligned_parts(page, lines)))
+    items = list(_items(lines, aligned_parts(lines, drawn)))
     for table in ruled:
         items.insert(_place(table.box, items), table)
     return items
