@@ -11,10 +11,12 @@ from docmill.reading.pages import Box
 from docmill.reading.tables import Cell, Table
 
 LABELLED: Final = 0.6  # of the lines: more with a label and a colon are a form
-FIGURES: Final = 0.6  # of a column's cells
+FIGURES: Final = 0.7  # of a column's cells
 PROSE_WORDS: Final = 4
 PROSE_FILL: Final = 0.75
 MANY_ROWS: Final = 3
+MANY_COLUMNS: Final = 3
+FILLED: Final = 0.8  # of the places
 RULE: Final = 0.5  # of the table's width
 
 _WORD: Final = re.compile(r"[^\W\d_]{4}")
@@ -31,13 +33,10 @@ def look_of(lines: Sequence[Sequence[Run]], table: Table, rules: Sequence[Box]) 
     wide = [cells for cells in lines if len(cells) > 1]
     if sum(any(_labels(cell) for cell in cells) for cells in wide) >= LABELLED * len(wide):
         return Look.FORM
-    if _is_prose(lines, table.columns):
+    if _is_prose(lines, table.columns) or not table.is_filled:
         return Look.BESIDE
-    return (
-        Look.TABLE
-        if _has_figures(table) or _has_head(lines) or _is_ruled(table, rules)
-        else Look.BESIDE
-    )
+    shown = _has_figures(table) or _has_head(lines, table) or _is_ruled(table, rules)
+    return Look.TABLE if shown else Look.BESIDE
 
 
 def _labels(cell: Run) -> bool:
@@ -64,12 +63,13 @@ def _has_figures(table: Table) -> bool:
     columns: dict[int, list[Cell]] = {}
     for cell in table.cells:
         columns.setdefault(cell.column, []).append(cell)
-    return any(_is_figures(cells) for cells in columns.values())
+    return any(_is_figures(cells, table.rows - 1) for cells in columns.values())
 
 
-def _is_figures(cells: Sequence[Cell]) -> bool:
-    body = [cell for cell in cells if cell.row > 0] or cells
-    return sum(map(is_figure, (cell.text for cell in body))) >= FIGURES * len(body)
+def _is_figures(cells: Sequence[Cell], rows: int) -> bool:
+    """Whether a column has a figure in most of its cells, and a cell in most of the rows."""
+    body = [cell.text for cell in cells if cell.row > 0]
+    return 2 * len(body) >= rows and sum(map(is_figure, body)) >= FIGURES * len(body) > 0
 
 
 def is_figure(text: str) -> bool:
@@ -77,8 +77,10 @@ def is_figure(text: str) -> bool:
     return any(map(str.isdigit, text)) and not _WORD.search(text)
 
 
-def _has_head(lines: Sequence[Sequence[Run]]) -> bool:
-    """Whether the first line alone is bold, and there are rows enough under it."""
+def _has_head(lines: Sequence[Sequence[Run]], table: Table) -> bool:
+    """Whether the first line alone is bold, over full rows: blocks of addresses end anywhere."""
+    if table.columns < MANY_COLUMNS or len(table.cells) < FILLED * table.rows * table.columns:
+        return False
     first, *others = [all(word.bold for cell in cells for word in cell.words) for cells in lines]
     return first and len(others) >= MANY_ROWS - 1 and 2 * sum(others) < len(others)
 
@@ -92,4 +94,5 @@ def _is_ruled(table: Table, rules: Sequence[Box]) -> bool:
         and box.y0 - box.height / table.rows <= rule.y0 <= box.y1 + box.height / table.rows
         and rule.x0 < box.x1 and rule.x1 > box.x0
     }  # fmt: skip
-    return len(across) >= MANY_ROWS
+    least = MANY_ROWS if table.columns >= MANY_COLUMNS else max(MANY_ROWS, table.rows / 2)
+    return len(across) >= least

@@ -17,6 +17,7 @@ MIN_RULES: Final = 3
 MAX_LEVELS: Final = 200
 NAME_WORDS: Final = 8
 NEAR: Final = 1.2  # of the height
+APART: Final = 2.0  # a wider gap between lines is none between rows
 KEPT: Final = 0.6
 LONG_WORDS: Final = 14
 
@@ -87,6 +88,11 @@ def _stretches(lines: Sequence[Line], stack: Sequence[Box]) -> Iterator[tuple[in
 
 
 def _is_text(lines: Sequence[Line]) -> bool:
+    """Whether what stands between two rules is apart, or in one cell from line to line."""
+    if any(
+        below.box.y0 - above.box.y1 > APART * below.box.height for above, below in pairwise(lines)
+    ):
+        return True
     left = min(line.box.x0 for line in lines)
     plain = all(len(line.cells) == 1 and line.box.x0 < left + line.box.height for line in lines)
     return plain and sum(len(line.words) for line in lines) > NAME_WORDS
@@ -103,6 +109,8 @@ def _table(lines: Sequence[Line], start: int, end: int, drawn: Drawn) -> Table |
     if not wide or median(len(line.words) / len(line.cells) for line in wide) > LONG_WORDS:
         return None
     over = tuple(line for line in chosen if len(clear_of(gutters, line)) < len(gutters))
+    if 2 * len(over) > len(chosen):
+        return None
     part = aligned_part(Run(tuple(chosen), gutters, over), drawn)
     return part.table if part else None
 

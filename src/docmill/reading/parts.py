@@ -21,10 +21,11 @@ HYPHENS: Final = "-\u2010\xad"
 MARK_REACH: Final = 2.5  # of the height: how far before its item a mark stands
 
 _ITEM: Final = re.compile(
-    r"(?:[•‣◦▪■●○∙·–*➢➤►✓✔❖⁃\uf0b7\uf0a7\uf0d8\uf06e\uf0fc-]"
+    r"(?!\([cC]\).*\d{4})(?:[•‣◦▪■●○∙·–*➢➤►✓✔❖⁃\uf0b7\uf0a7\uf0d8\uf06e\uf0fc-]"
     r"|\(?(?:\d{1,3}|[a-zA-Z]|[ivxIVX]{1,5})[.)])\s+\S"
 )
 _UNDERLINE: Final = re.compile(r"([*#=~^-])\1{2,}")
+_PAIR: Final = re.compile(r"[^\W\d_][^:.]{1,34}:(?:\s|$)")
 _ENDED: Final = re.compile(r"[.!?:…][\"'”’)\]]*\d{0,2}$")
 
 
@@ -103,6 +104,8 @@ def _begins(line: Line, part: Sequence[Line], gap: float) -> bool:
     if drop < -height or not _overlaps(above.box, line.box):
         return True
     if drop > max(gap, 0.0) + PARTED * height or _ITEM.match(line.text):
+        return True
+    if _PAIR.match(line.text) and _PAIR.match(above.text):
         return True
     if abs(height_of(line) - height) > SAME_HEIGHT * height or is_bold(line) != is_bold(above):
         return True

@@ -45,7 +45,7 @@ def ruled_tables(page: Page) -> list[Table]:
         return []
     words = [word for line in upright(page) for word in line.words]
     found = [_table(rows, columns, words) for rows, columns in _groups(level, steep)]
-    tables = [table for table in found if table and table.rows > 1 and table.columns > 1]
+    tables = [table for table in found if table and table.rows > 1 and table.is_filled]
     return sorted(tables, key=lambda table: (table.box.y0, table.box.x0))
 
 
