@@ -13,6 +13,7 @@ from docmill.reading.parts import (
     HEADING_CHARS,
     LARGER,
     SAME_HEIGHT,
+    flowed,
     height_of,
     is_bold,
     is_item,
@@ -94,10 +95,9 @@ def _written(lines: Sequence[Line], usual: float, marks: Sequence[Box]) -> Itera
         level = _UNDERLINED.get(under, 3) if under else _heading_level(part, text, usual)
         if level and not marked(part[0], marks):
             yield Block(Kind.HEADING, text, box, level)
-        elif is_item(part, marks):
-            yield Block(Kind.LIST_ITEM, text, box)
         else:
-            yield Block(Kind.PARAGRAPH, text, box)
+            kind = Kind.LIST_ITEM if is_item(part, marks) else Kind.PARAGRAPH
+            yield Block(kind, flowed(part), box)
 
 
 def _heading_level(lines: Sequence[Line], text: str, usual: float) -> int:

@@ -223,7 +223,7 @@ def _in_step(left: list[Row], right: list[Row]) -> bool:
 
 def _usual_step(rows: list[Row]) -> float:
     steps = sorted(below[0].box.y0 - above[0].box.y0 for above, below in pairwise(rows))
-    return steps[len(steps) // 4]
+    return steps[len(steps) * 2 // 5]
 
 
 def _breaks(rows: list[Row], usual: float) -> list[float]:

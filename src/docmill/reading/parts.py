@@ -82,6 +82,22 @@ def joined(lines: Sequence[str]) -> str:
     return text
 
 
+def flowed(lines: Sequence[Line]) -> str:
+    """Lines as running text; those that end where the next word had room stay lines."""
+    right = max(line.box.x1 for line in lines)
+    runs = [[lines[0].text]]
+    for above, line in itertools.pairwise(lines):
+        if _had_room(above, line, right):
+            runs.append([])
+        runs[-1].append(line.text)
+    return "\n".join(map(joined, runs))
+
+
+def _had_room(above: Line, line: Line, right: float) -> bool:
+    space = SPACE * height_of(above)
+    return above.box.x1 + space + line.words[0].box.width <= right
+
+
 def _usual_gap(lines: Sequence[Line]) -> float:
     gaps = [
         below.box.y0 - above.box.y1
@@ -118,8 +134,7 @@ def _ended(line: Line, part: Sequence[Line], gap: float, usual: float) -> bool:
     height = height_of(above)
     if height > LARGER * usual or is_bold(line):
         return False
-    right = max(line.box.x1, *(each.box.x1 for each in part))
-    if above.box.x1 + SPACE * height + line.words[0].box.width > right:
+    if not _had_room(above, line, max(line.box.x1, *(each.box.x1 for each in part))):
         return False
     if line.box.y0 - above.box.y1 > max(gap, 0.0) + LITTLE * height:
         return True
