@@ -160,9 +160,11 @@ def _column_run(rows: list[Row], start: int, refused: list[Refused]) -> tuple[in
         if any(gutter[0] < known.gutter[1] and known.gutter[0] < gutter[1] for known in refused):
             continue
         end, shared = _follow(rows, start, gutter)
-        if _in_step(*_sides(rows[start:end], shared)):
+        if end - start < MIN_ROWS:
+            refused.append(Refused(shared, start + (end - start) // 4))
+        elif _in_step(*_sides(rows[start:end], shared)):
             refused.append(Refused(shared, end))
-        elif end - start < MIN_ROWS or not _independent(rows[start:end], shared):
+        elif not _independent(rows[start:end], shared):
             refused.append(Refused(shared, start + (end - start) // 4))
         elif end > best[0]:
             best = (end, shared)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Final
 
 CELL_GAP: Final = 0.9
@@ -37,10 +38,10 @@ class Box:
 def around(boxes: Sequence[Box]) -> Box:
     """The smallest box that holds them all."""
     return Box(
-        min(box.x0 for box in boxes),
-        min(box.y0 for box in boxes),
-        max(box.x1 for box in boxes),
-        max(box.y1 for box in boxes),
+        min([box.x0 for box in boxes]),
+        min([box.y0 for box in boxes]),
+        max([box.x1 for box in boxes]),
+        max([box.y1 for box in boxes]),
     )
 
 
@@ -58,7 +59,7 @@ class Word:
     bold: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)  # no slots: its cells are asked for again and again, and kept
 class Line:
     """Words on one baseline of one column, in reading order."""
 
@@ -66,7 +67,7 @@ class Line:
     box: Box
     text: str
 
-    @property
+    @cached_property
     def cells(self) -> tuple["Line", ...]:
         """The line cut where the gaps are too wide for a space: table cells, label and value."""
         if self.words[0].angle:
