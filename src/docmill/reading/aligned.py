@@ -11,6 +11,7 @@ from docmill.reading.columns import Gutter, runs_of, sides_of, widened, without_
 from docmill.reading.columns import Run as Cell
 from docmill.reading.judging import Look, look_of
 from docmill.reading.pages import Box, Line, Word, line_of
+from docmill.reading.spans import with_row_spans
 from docmill.reading.tables import Place, Table, assembled
 
 GUTTER: Final = 0.6  # of the height: the least that must stay free between columns
@@ -237,8 +238,8 @@ def aligned_part(run: Run, drawn: Drawn) -> Part | None:
     look = look_of(lines, table, across) if table and table.columns > 1 else Look.FORM
     if look is Look.FORM:
         return None
-    if look is Look.TABLE:
-        return Part(run.lines, table)
+    if look is Look.TABLE and table:
+        return Part(run.lines, with_row_spans(table))
     return Part(run.lines, None, tuple(_columns(lines)))
 
 
