@@ -1,6 +1,7 @@
 """How well `extract` sees what is on a page: tables, reading order, headings, lists.
 
-`python -m bench.layout [--half tuned|held|all] [--each] [--only NAME] [--show]`. Pages of known
+`python -m bench.layout [--half tuned|held|all] [--each] [--only NAME] [--show]`, or
+`python -m bench.table --only layout`. Pages of known
 truth in many styles are printed by Chromium; PDFs are kept in bench/out/layout. Half of the styles
 are held out: nothing in the reader was tuned on them.
 """
@@ -17,17 +18,22 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+import pdfplumber
 from playwright.sync_api import sync_playwright
 
 from bench import sheet_tables, sheet_texts, sheet_texts_held, sheet_texts_more
-from bench.ground import ROOT
-from bench.layout_score import Score, scored
-from bench.sheets import Part, Sheet
+from bench.ground import ROOT, Ground
+from bench.layout_score import Score, score_tables, scored
+from bench.rows import Row
+from bench.sheets import Part, Put, Sheet
 from docmill.core.pipeline import PDF, Source, Tools
 from docmill.pipelines.extract import pipeline
 
 OUT: Final = ROOT / "bench" / "out" / "layout"
 SEEDS: Final = 4
+HALVES: Final = ("tuned", "held")
+FLOORS: Final = {"ruled tables": 0.95, "tables without a grid": 0.9}
+ORDER: Final = 0.97
 RULED: Final = frozenset({"grid", "outer", "steep", "double"})
 SHOWN: Final = ("tables", "relations", "cells", "pairs", "order", "kinds", "whole")
 
@@ -49,7 +55,7 @@ def main() -> None:
     parser.add_argument("--only", default="", help="styles with this in their name")
     parser.add_argument("--show", action="store_true", help="what was read, beside the truth")
     given = parser.parse_args()
-    halves = ("tuned", "held") if given.half == "all" else (given.half,)
+    halves = HALVES if given.half == "all" else (given.half,)
     for half in halves:
         cases = [case for case in made(half, SEEDS) if given.only in case.name]
         results = read_all(cases)
@@ -58,6 +64,58 @@ def main() -> None:
             print(line)
         if given.show:
             _show(cases, results)
+
+
+def measure(ground: Ground) -> Iterator[Row]:
+    """Both halves together; pdfplumber's tables on a part of the same pages."""
+    if shutil.which("chromium") is None:
+        yield Row("tables and order of made-up pages", "not measured: no chromium")
+        return
+    cases = [case for half in HALVES for case in made(half, ground.count(SEEDS, 1))]
+    scores = [score for score, *_ in read_all(cases)]
+    for group, floor in FLOORS.items():
+        chosen = [score for case, score in zip(cases, scores, strict=True) if case.group == group]
+        peers = [plumbed(case) for case in cases[:: ground.count(SEEDS, 1)] if case.group == group]
+        ours, theirs = total(chosen).relations.f1, total(peers).relations.f1
+        yield Row(
+            f"cells beside each other, {len(chosen)} pages: {group}", f"F1 {ours:.3f}",
+            f"pdfplumber: {theirs:.3f}", floor=f">= {floor}", kept=ours >= floor,
+            figures={"f1": ours, "pdfplumber": theirs},
+        )  # fmt: skip
+    whole = total(scores)
+    false = sum(score.tables.found - score.tables.right for score in scores)
+    yield Row(
+        f"order of {len(cases)} made-up pages", f"{whole.order.f1:.3f}",
+        f"right kinds {whole.kinds.f1:.3f}, false tables {false:.0f}",
+        floor=f">= {ORDER}", kept=whole.order.f1 >= ORDER,
+        figures={"order": whole.order.f1, "kinds": whole.kinds.f1, "false_tables": false},
+    )  # fmt: skip
+
+
+def total(scores: Iterable[Score]) -> Score:
+    found = Score()
+    for score in scores:
+        found.add(score)
+    return found
+
+
+def plumbed(case: Case) -> Score:
+    """What pdfplumber's table finder makes of the same page."""
+    with pdfplumber.open(case.path) as pdf:
+        grids = [grid for page in pdf.pages for grid in page.extract_tables()]
+        count = len(pdf.pages)
+    tables = [
+        [
+            Put(row, column, text)
+            for row, texts in enumerate(grid)
+            for column, text in enumerate(texts)
+            if text
+        ]
+        for grid in grids
+    ]
+    score = Score()
+    score_tables(score, case.parts, tables, count)
+    return score
 
 
 def made(half: str, seeds: int) -> list[Case]:

@@ -58,7 +58,7 @@ def scored(parts: Sequence[Part], data: dict[str, Any]) -> Score:
     """What `extract` gave for a page of these parts."""
     blocks = [block for page in data["pages"] for block in page["blocks"]]
     score = Score()
-    _score_tables(score, parts, [_puts(table) for table in data["tables"]], len(data["pages"]))
+    score_tables(score, parts, [_puts(table) for table in data["tables"]], len(data["pages"]))
     shown = [word for block in blocks if block["kind"] not in {"header", "footer"}
              for word in words(block["text"])]  # fmt: skip
     _score_order(score, parts, shown)
@@ -75,7 +75,7 @@ def _puts(table: dict[str, Any]) -> list[Put]:
     ]
 
 
-def _score_tables(
+def score_tables(
     score: Score, parts: Sequence[Part], found: Sequence[Sequence[Put]], pages: int
 ) -> None:
     true = [part.cells for part in parts if part.cells]

@@ -23,6 +23,7 @@ from bench import (
     claims,
     end_to_end,
     finding,
+    layout,
     memory,
     pages,
     queues,
@@ -50,6 +51,7 @@ PARTS: Final[dict[str, Callable[[Ground], Iterator[Row]]]] = {
     "readers": readers.measure,
     "search": finding.measure,
     "reading": reading.measure,
+    "layout": layout.measure,
 }
 
 
