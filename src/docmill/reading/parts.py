@@ -18,6 +18,8 @@ SPACE: Final = 0.3
 SAME_HEIGHT: Final = 0.15
 LARGER: Final = 1.15  # times the height of plain text
 HYPHENS: Final = "-\u2010\xad"
+ADDRESS_LINES: Final = 3
+ADDRESS_WORDS: Final = 4
 MARK_REACH: Final = 2.5  # of the height: how far before its item a mark stands
 
 _ITEM: Final = re.compile(
@@ -85,12 +87,21 @@ def joined(lines: Sequence[str]) -> str:
 def flowed(lines: Sequence[Line]) -> str:
     """Lines as running text; those that end where the next word had room stay lines."""
     right = max(line.box.x1 for line in lines)
+    if _is_address(lines):
+        right = float("inf")
     runs = [[lines[0].text]]
     for above, line in itertools.pairwise(lines):
         if _had_room(above, line, right):
             runs.append([])
         runs[-1].append(line.text)
     return "\n".join(map(joined, runs))
+
+
+def _is_address(lines: Sequence[Line]) -> bool:
+    """Whether lines are short, and each begins anew."""
+    short = median(len(line.words) for line in lines) <= ADDRESS_WORDS
+    anew = all(not line.text[0].islower() for line in lines)
+    return short and anew and len(lines) >= ADDRESS_LINES
 
 
 def _had_room(above: Line, line: Line, right: float) -> bool:
