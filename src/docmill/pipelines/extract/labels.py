@@ -11,7 +11,8 @@ from docmill.reading.pages import Box, Line, Word, line_of
 MAX_CHARS: Final = 40
 MAX_WORDS: Final = 6
 
-_GLUED: Final = re.compile(r"([^\W\d_][^:/\\]*:)([^:/\\].*)")
+_GLUED: Final = re.compile(r"([^\W\d_][^:/\\]*:)([^:/\\][^:]*)")
+_NUMBERED: Final = re.compile(r"\d{4}|\d:\d\d")  # a place with its code, a time of the day
 _SEPARATORS: Final = frozenset("-–—|·•,;/")
 
 
@@ -32,6 +33,7 @@ def is_label(text: str) -> bool:
         and len(name.split()) <= MAX_WORDS
         and letters * 2 >= len(name.replace(" ", ""))
         and not name.endswith((".", ",", ";", "!", "?"))
+        and not _NUMBERED.search(name)
         and kind(name) == TEXT
     )
 
