@@ -181,7 +181,7 @@ def _wraps(band: Band, above: Band, column: int, grid: Grid) -> bool:
     before, words = above.cells.get(column), band.cells[column]
     if not before or band.wide(column) or above.wide(column):
         return True
-    if _is_figure(before[-1]) and _is_figure(words[0]):
+    if all(map(_is_figure, words)) and not before[-1].text.isupper():
         return False
     space = SPACE * band.height
     return _width(before) + space + words[0].box.width > grid.widths[column]

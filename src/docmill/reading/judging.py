@@ -12,6 +12,7 @@ from docmill.reading.tables import Cell, Table
 
 LABELLED: Final = 0.6  # of the lines: more with a label and a colon are a form
 FIGURES: Final = 0.7  # of a column's cells
+SOME: Final = 0.3  # of all cells
 PROSE_WORDS: Final = 4
 PROSE_FILL: Final = 0.75
 MANY_ROWS: Final = 3
@@ -60,6 +61,8 @@ def _runs_on(cells: Sequence[Run]) -> bool:
 
 
 def _has_figures(table: Table) -> bool:
+    if sum(is_figure(cell.text) for cell in table.cells) >= SOME * len(table.cells):
+        return True
     columns: dict[int, list[Cell]] = {}
     for cell in table.cells:
         columns.setdefault(cell.column, []).append(cell)
