@@ -24,6 +24,7 @@ from bench import (
     end_to_end,
     finding,
     layout,
+    layout_lines,
     memory,
     pages,
     queues,
@@ -52,6 +53,7 @@ PARTS: Final[dict[str, Callable[[Ground], Iterator[Row]]]] = {
     "search": finding.measure,
     "reading": reading.measure,
     "layout": layout.measure,
+    "lines": layout_lines.measure,
 }
 
 

@@ -12,11 +12,13 @@ from docmill.reading.tables import Cell, Table
 
 LABELLED: Final = 0.6  # of the lines: more with a label and a colon are a form
 FIGURES: Final = 0.7  # of a column's cells
+SMALLER: Final = 1.15
 SOME: Final = 0.3  # of all cells
 PROSE_WORDS: Final = 4
 PROSE_FILL: Final = 0.75
 MANY_ROWS: Final = 3
 MANY_COLUMNS: Final = 3
+WIDE: Final = 5  # columns: no page sets so many texts side by side
 FILLED: Final = 0.8  # of the places
 RULE: Final = 0.5  # of the table's width
 
@@ -34,14 +36,23 @@ def look_of(lines: Sequence[Sequence[Run]], table: Table, rules: Sequence[Box]) 
     wide = [cells for cells in lines if len(cells) > 1]
     if sum(any(_labels(cell) for cell in cells) for cells in wide) >= LABELLED * len(wide):
         return Look.FORM
-    if _is_prose(lines, table.columns) or not table.is_filled:
+    if table.columns >= WIDE:
+        return Look.TABLE
+    if _is_prose(lines, table.columns) or _names_in_small(lines) or not table.is_filled:
         return Look.BESIDE
-    shown = _has_figures(table) or _has_head(lines, table) or _is_ruled(table, rules)
-    return Look.TABLE if shown else Look.BESIDE
+    shown = _has_figures(table) or _shows_figures(lines) or _has_head(lines, table)
+    return Look.TABLE if shown or _is_ruled(table, rules) else Look.BESIDE
 
 
 def _labels(cell: Run) -> bool:
     return cell.words[-1].text.endswith(":") or (len(cell.words) > 1 and cell.words[0].text == ":")
+
+
+def _names_in_small(lines: Sequence[Sequence[Run]]) -> bool:
+    """Whether each line of values has its labels above it, in smaller type."""
+    heights = [median(word.box.height for cell in cells for word in cell.words) for cells in lines]
+    pairs = list(zip(heights[::2], heights[1::2], strict=False))
+    return len(pairs) > 1 and all(SMALLER * label < value for label, value in pairs)
 
 
 def _is_prose(lines: Sequence[Sequence[Run]], count: int) -> bool:
@@ -60,9 +71,12 @@ def _runs_on(cells: Sequence[Run]) -> bool:
     return full and median(len(cell.words) for cell in cells) >= PROSE_WORDS
 
 
+def _shows_figures(lines: Sequence[Sequence[Run]]) -> bool:
+    texts = [" ".join(word.text for word in cell.words) for cells in lines for cell in cells]
+    return sum(map(is_figure, texts)) >= SOME * len(texts)
+
+
 def _has_figures(table: Table) -> bool:
-    if sum(is_figure(cell.text) for cell in table.cells) >= SOME * len(table.cells):
-        return True
     columns: dict[int, list[Cell]] = {}
     for cell in table.cells:
         columns.setdefault(cell.column, []).append(cell)
