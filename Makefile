@@ -50,6 +50,6 @@ lock: ## pin again after a change in pyproject.toml; UPGRADE=--upgrade for newer
 	@command -v $(UV) >/dev/null || { echo "make lock needs uv: pip install uv, or UV=path"; exit 1; }
 	@$(COMPILE) pyproject.toml --extra ocr --group build -o requirements.lock >/dev/null
 	@$(COMPILE) --no-deps --no-header requirements-models.in >> requirements.lock
-	@$(COMPILE) pyproject.toml --extra einvoice --extra s3 --extra gcs --extra azure --group dev --group bench -c requirements.lock -o requirements-dev.lock >/dev/null
+	@$(COMPILE) pyproject.toml --extra einvoice --extra s3 --extra gcs --extra azure --extra azure-reader --group dev --group bench -c requirements.lock -o requirements-dev.lock >/dev/null
 	@if grep -nE '://|^ *--(extra-)?index|^ *--find' requirements.lock requirements-dev.lock; then \
 		echo "a lock names a registry"; exit 1; fi

@@ -25,6 +25,7 @@ from bench import (
     finding,
     layout,
     layout_lines,
+    long,
     memory,
     pages,
     queues,
@@ -54,6 +55,7 @@ PARTS: Final[dict[str, Callable[[Ground], Iterator[Row]]]] = {
     "reading": reading.measure,
     "layout": layout.measure,
     "lines": layout_lines.measure,
+    "long": long.measure,
 }
 
 

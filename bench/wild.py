@@ -15,7 +15,8 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from bench.wild_paper import Look, foot, head, look, top
+from bench.wild_foot import foot
+from bench.wild_paper import Look, head, look, top
 from bench.wild_table import sums, table
 from bench.wild_trade import sale
 

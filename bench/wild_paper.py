@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
 from random import Random
-from typing import Any, Final
+from typing import Final
 
 from bench.papers import A4, Paper, width
 from bench.trade import rounded
@@ -286,48 +286,3 @@ def top(look: Look, y: float) -> float:
         if shape == "band"
         else facts(look, look.left, below + 8, found)
     )
-
-
-def foot(look: Look, y: float) -> None:
-    """Words, bank, thanks, signature, and the small print at the very bottom."""
-    sale, rng, firm = look.sale, look.rng, look.sale.seller
-    if y > 660:
-        look.paper.turn()
-        y = 60.0
-    said: list[str] = []
-    if sale.due and not look.due_shown and look.chance(0.7):
-        said.append(look.say("due_said").format(look.dates(sale.due)))
-        look.due_shown = True
-    said += [rng.choice(WORDS[sale.lang]["thanks"])] if look.chance(0.5) else []
-    if look.seller_at == "bank" or look.chance(0.5):
-        account = str(rng.randrange(10**9, 10**10))
-        said += [
-            look.say("bank"),
-            rng.choice(["Bank Mandiri", "Commerzbank", "HSBC", "Crédit Agricole"]),
-        ]
-        said += [rng.choice(["IBAN DE02 1203 0000 {}", "A/C {}", "No. Rek. {}"]).format(account)]
-        said += [look.say("holder").format(firm.name)]
-    y = stack(look, look.left, y + 2 * look.step, said)
-    if look.chance(0.3):
-        stack(look, 400, y, [look.say("sign"), "", "", firm.person])
-    if look.seller_at in {"foot", "bank"} or look.chance(0.25):
-        small(look, firm)
-
-
-def small(look: Look, firm: Firm) -> None:
-    """The small print: one line, or three columns."""
-    if look.chance(0.5):
-        mark = look.rng.choice([" | ", " · ", ", ", " - "])
-        line = mark.join(
-            [firm.name, firm.street, firm.town, look.say("tax_id").format(firm.tax_id)]
-        )
-        look.paper.text(A4[0] / 2, 815, line, to="centre", size=6.5)
-        return
-    columns: list[Any] = [
-        [firm.name, firm.street, firm.town],
-        [look.say("phone").format(firm.phone), "info@example.com", "www.example.com"],
-        [look.say("tax_id").format(firm.tax_id), "Bank Central Asia", "BIC CENAIDJA"],
-    ]
-    for at, lines in enumerate(columns):
-        for row, line in enumerate(lines):
-            look.paper.text(look.left + at * 180, 795 + 8 * row, line, size=6)

@@ -23,6 +23,7 @@ from docmill.storage import Store, open_store
 from docmill.web import server
 from docmill.web.app import create
 from docmill.web.confined import Confined, nobody
+from docmill.web.finding import Embed, embed_here
 from docmill.web.rules import Rules
 from docmill.web.watched import Watched
 from docmill.wiring import Services
@@ -107,6 +108,7 @@ async def running(
     confined: Confined = nobody,
     store: Store | None = None,
     watched: Watched | None = None,
+    embed: Embed = embed_here,
     **rules: Any,
 ) -> AsyncGenerator[Site]:
     store = store or open_store(str(root))
@@ -115,7 +117,7 @@ async def running(
     services = Services(pool, listen_url, store, offer, work, changes, intake)
     given: dict[str, Any] = {"uploads_per_minute": 0, "disk_limit": 1.0, **rules}
     given.setdefault("default_pipeline", "extract")
-    app = create(services, Rules(**given), confined, watched=watched)
+    app = create(services, Rules(**given), confined, embed=embed, watched=watched)
     port: asyncio.Future[int] = asyncio.get_running_loop().create_future()
     task = asyncio.create_task(server.serve(app, "127.0.0.1", 0, ready=port.set_result))
     await asyncio.wait({task, port}, return_when=asyncio.FIRST_COMPLETED)

@@ -174,6 +174,23 @@ class Settings(BaseSettings):
         validation_alias=_named("DOCMILL_AI_PARSER_URL", "AI_PARSER_URL"),
         description="External parser of trade confirmations",
     )
+    reader: Literal["built-in", "azure"] = Field(
+        "built-in", description="What reads the documents of `extract`"
+    )
+    reader_endpoint: str | None = Field(
+        None,
+        pattern=r"^https?://[^/]+",
+        validation_alias=_named("DOCMILL_READER_ENDPOINT", "DOCUMENTINTELLIGENCE_ENDPOINT"),
+        description="Address of Azure Document Intelligence",
+    )
+    reader_key: SecretStr | None = Field(
+        None,
+        validation_alias=_named("DOCMILL_READER_KEY", "DOCUMENTINTELLIGENCE_API_KEY"),
+        description="Key of Azure Document Intelligence",
+    )
+    reader_model: Literal["prebuilt-layout", "prebuilt-document"] = Field(
+        "prebuilt-layout", description="Azure's model; `prebuilt-document` also finds its fields"
+    )
     breaker_patience_seconds: float = Field(
         1800, gt=0, description="How long jobs wait for a service that keeps failing"
     )
@@ -241,6 +258,10 @@ def _check_together(settings: Settings) -> None:
         )
     if settings.jwt_secret and len(settings.jwt_secret.get_secret_value().encode()) < 32:
         raise BadSettings("DOCMILL_JWT_SECRET is too short: use at least 32 bytes.")
+    if settings.reader == "azure" and not (settings.reader_endpoint and settings.reader_key):
+        raise BadSettings(
+            "DOCMILL_READER=azure needs DOCMILL_READER_ENDPOINT and DOCMILL_READER_KEY."
+        )
 
 
 def _from_file() -> dict[str, Any]:

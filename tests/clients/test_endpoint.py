@@ -101,6 +101,7 @@ def _only_part(kind: str, body: bytes) -> "Message[str, str]":
     ("says", "code", "pause"),
     [
         (answer("429 Slow", b'{"error": {"code": "rate"}}', retry_after="7"), "SERVICE_BUSY", 7.0),
+        (answer("429 No", b'{"error": {"code": "insufficient_quota"}}'), "SERVICE_REFUSED", None),
         (answer("503 Busy", retry_after="Thu, 01 Jan 1970 00:00:00 GMT"), "SERVICE_BUSY", 0.0),
         (answer("503 Busy", retry_after="soon"), "SERVICE_BUSY", None),
         (answer("500 Oops", b"<html>ACME</html>"), "SERVICE_FAILED", None),

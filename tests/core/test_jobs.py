@@ -55,6 +55,7 @@ def after(ending: Ending, attempt: int, retry: Retry | None = None) -> Move:
         (Stopped(), 1, Status.QUEUED, "stopped", None),
         (Stopped(), 3, Status.QUEUED, "stopped", None),
         (Stopped(), 9, Status.QUEUED, "stopped", None),
+        (Stopped(timedelta(seconds=7), "SERVICE_BUSY"), 9, Status.QUEUED, "stopped", 7.0),
         (LeaseLost(), 1, Status.QUEUED, "lost", None),
         (LeaseLost(), 2, Status.QUEUED, "lost", None),
         (LeaseLost(), 3, Status.FAILED, "lost", None),

@@ -11,7 +11,7 @@ import pytest
 from bench.layouts import draw
 from bench.styles import style
 
-from docmill.core.pipeline import PDF
+from docmill.core.pipeline import PDF, Tools
 from docmill.reading import ocr, pdfium, pictures, pulse
 from docmill.reading.documents import open_document
 from docmill.reading.pages import Document, Page
@@ -123,7 +123,8 @@ def test_a_page_that_takes_long_shows_signs_of_life(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(pulse, "EVERY", 0.001)
     told: list[tuple[int, str]] = []
     file = io.BytesIO(scanned(ORIGINAL))
-    with open_document(file, PDF, lambda percent, stage: told.append((percent, stage))) as document:
+    tools = Tools(lambda percent, stage: told.append((percent, stage)))
+    with open_document(file, PDF, tools) as document:
         list(document.pages)
 
     assert set(told) == {(0, "reading the picture of page 1")}

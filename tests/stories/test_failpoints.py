@@ -1,21 +1,21 @@
 """kill -9 at every named step of a document's way: afterwards its job is done, and done once."""
 
+import asyncio
 import signal
-import subprocess
-from collections.abc import Generator
-from contextlib import contextmanager
-from dataclasses import dataclass
-from pathlib import Path
 from uuid import UUID
 
 import httpx2
 import psycopg
 import pytest
-from bench.checker import judge
 
-from cli.terminal import SOON, Served, Terminal, begin, letter, wait_for
+from cli.terminal import SOON, Served, letter, wait_for
 from docmill.core import failpoints
+from docmill.core.pipeline import PDF
+from docmill.db.pool import open_pool
+from docmill.storage import open_store
 from ingest.test_poller_crash import FILING, TAKING
+from road import add_stored_job
+from stories.house import House
 
 # Where each is tried: in the process that accepts, in a worker, or in a worker's retention.
 ACCEPTING = ("accept.stored", "accept.committed")
@@ -24,68 +24,6 @@ WORKING = (
     "claim.before", "claim.after", "beat.before", "run.started", "result.stored",
     "settle.before", "settle.after", "rescue.before",
 )  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
-class House:
-    """Web and workers as processes of their own over one database."""
-
-    terminal: Terminal
-    url: str
-
-    @property
-    def data(self) -> Path:
-        return self.terminal.home / "data"
-
-    @contextmanager
-    def web(self, **variables: str) -> Generator[Served]:
-        served = Served(self.terminal.with_(**variables), self.data, part="web")
-        try:
-            yield served
-        finally:
-            served.kill()
-
-    @contextmanager
-    def worker(self, **variables: str) -> Generator["subprocess.Popen[bytes]"]:
-        log = self.terminal.home / "worker.log"
-        worker = begin(self.terminal.with_(**variables), ("worker", "--data", self.data), log)
-        try:
-            yield worker
-        finally:
-            worker.kill()
-            worker.wait(SOON)
-
-    def worker_dies_at(self, point: str) -> None:
-        with self.worker(DOCMILL_FAILPOINTS=f"{point}=kill") as worker:
-            assert worker.wait(SOON) == -signal.SIGKILL
-
-    def states(self) -> dict[UUID, str]:
-        with psycopg.connect(self.url) as conn:
-            return dict(conn.execute("SELECT id, status FROM jobs").fetchall())
-
-    def count(self, kind: str) -> int:
-        with psycopg.connect(self.url) as conn:
-            asked = "SELECT count(*) FROM job_events WHERE kind = %s"
-            row = conn.execute(asked, (kind,)).fetchone()
-        assert row is not None
-        return row[0]
-
-    def finish(self, **variables: str) -> UUID:
-        """An unharmed worker does the rest: one job, complete, and nothing done twice."""
-        with self.worker(**variables):
-            wait_for(
-                lambda: set(self.states().values()) == {"complete"}, lambda: str(self.states())
-            )
-        (job_id,) = self.states()
-        verdict = judge(self.url, [job_id])
-        assert verdict.clean
-        assert self.count("complete") == verdict.complete == 1
-        return job_id
-
-
-@pytest.fixture
-def house(tmp_path: Path, database_url: str) -> House:
-    return House(Terminal(tmp_path, {"DATABASE_URL": database_url}), database_url)
 
 
 def send(client: httpx2.Client, served: Served) -> httpx2.Response:
@@ -97,12 +35,18 @@ def send(client: httpx2.Client, served: Served) -> httpx2.Response:
 
 
 def acknowledged(house: House) -> None:
-    with house.web() as served, httpx2.Client() as client:
-        assert send(client, served).status_code == 200
+    """As an upload leaves it."""
+
+    async def add() -> None:
+        async with open_pool(house.url) as pool:
+            store = open_store(str(house.data / "store"))
+            await add_stored_job(pool, store, letter(), content_type=PDF, pipeline="extract")
+
+    asyncio.run(add())
 
 
 def test_every_failpoint_is_tried() -> None:
-    asked = {"answer.kept"}  # in test_services
+    asked = {"answer.kept", "step.kept"}  # in test_services, test_long
     polled = {*TAKING, *FILING}  # in tests/ingest
     assert {*ACCEPTING, *WORKING, *RETIRING, *asked, *polled} == failpoints.NAMES
 

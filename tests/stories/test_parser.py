@@ -4,31 +4,20 @@ The parser is a real HTTP server that says what each test wrote for it.
 """
 
 import json
-from collections.abc import AsyncGenerator
-from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import replace
+from contextlib import AbstractAsyncContextManager
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
-from uuid import UUID
 
 import httpx2
 import pytest
 
-from docmill.cli import services as outer
+import outside
 from docmill.clients import ai_parser
-from docmill.core.jobs import JobId
-from docmill.core.pipeline import PDF
-from docmill.db import history
 from docmill.db.pool import Pool
-from docmill.ingest.checks import Offer
-from docmill.settings import read
-from docmill.work.child import Limits, Nursery
-from docmill.work.runs import ChildRunner, Outside
 from notes import GERMAN, note
-from sites import running, upload_to
+from sites import upload_to
 from speakers import Speaker, answer, speaking
-from work.asker import RULES, at_work
 
 pytestmark = pytest.mark.anyio
 
@@ -46,21 +35,11 @@ def tells(**changed: Any) -> bytes:
     return answer("200 OK", json.dumps({"trades": [{**TOLD, **changed}]}).encode())
 
 
-@asynccontextmanager
-async def desk(pool: Pool, root: Path, parser: Speaker) -> AsyncGenerator[httpx2.AsyncClient]:
-    """A site with a worker that has the parser of these settings and confined children."""
-    async with AsyncExitStack() as stack:
-        site = await stack.enter_async_context(
-            running(pool, root, offer=Offer({"trades": (PDF,)}, {}))
-        )
-        services = await outer.services(read(ai_parser_url=parser.url), stack)
-        limits = Limits(
-            memory_bytes=512 << 20, stall=timedelta(seconds=60), total=timedelta(minutes=2)
-        )
-        nursery = await stack.enter_async_context(Nursery(limits, pipelines=["trades"]))
-        runner = ChildRunner(pool, site.services.store, nursery, Outside(services=services))
-        await stack.enter_async_context(at_work(pool, runner, replace(RULES, pipelines=["trades"])))
-        yield await stack.enter_async_context(site.client())
+def desk(
+    pool: Pool, root: Path, parser: Speaker
+) -> AbstractAsyncContextManager[httpx2.AsyncClient]:
+    """A site with a worker that has this parser and confined children."""
+    return outside.desk(pool, root, "trades", ai_parser_url=parser.url)
 
 
 async def read_by(client: httpx2.AsyncClient) -> tuple[str, dict[str, Any]]:
@@ -70,12 +49,6 @@ async def read_by(client: httpx2.AsyncClient) -> tuple[str, dict[str, Any]]:
     assert job.json()["status"] == "complete", job.text
     (trade,) = (await client.get("/api/trades")).json()["trades"]
     return job_id, trade
-
-
-async def outcomes(pool: Pool, job_id: str) -> list[tuple[str | None, str | None]]:
-    async with pool.connection() as conn:
-        known = await history.attempts(conn, JobId(UUID(job_id)))
-    return [(one.outcome, one.error_code) for one in known]
 
 
 async def test_what_the_parser_tells_and_the_page_shows_is_believed(
@@ -109,7 +82,7 @@ async def test_a_parser_that_fails_once_is_asked_again(pool: Pool, tmp_path: Pat
     async with speaking(DOWN, tells()) as parser, desk(pool, tmp_path, parser) as client:
         job_id, trade = await read_by(client)
         metrics = (await client.get("/metrics")).text
-    assert await outcomes(pool, job_id) == [("retry", "SERVICE_FAILED"), ("complete", None)]
+    assert await outside.outcomes(pool, job_id) == [("retry", "SERVICE_FAILED"), ("complete", None)]
     assert trade["review_status"] == "approved"
     assert len(parser.heard) == 2
     assert "ai_parser_seconds_count 2.0" in metrics
@@ -124,5 +97,8 @@ async def test_a_parser_that_does_not_answer_in_time_is_asked_again(
         desk(pool, tmp_path, parser) as client,
     ):
         job_id, trade = await read_by(client)
-    assert await outcomes(pool, job_id) == [("retry", "SERVICE_TIMEOUT"), ("complete", None)]
+    assert await outside.outcomes(pool, job_id) == [
+        ("retry", "SERVICE_TIMEOUT"),
+        ("complete", None),
+    ]
     assert trade["confidence_score"] == 0.9

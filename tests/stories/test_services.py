@@ -101,6 +101,25 @@ async def test_a_pause_the_service_asks_for_is_the_delay_of_the_retry(
     assert second.started_at - first.ended_at >= timedelta(seconds=0.9)
 
 
+async def test_a_long_document_is_not_failed_by_a_service_that_slows_it_down(
+    pool: Pool, store: Store
+) -> None:
+    requests = [{"texts": [text]} for text in "abcde"]
+    job_id = await add(pool, store, does="ask each", service="embed", requests=requests)
+    again = answer("429 Slow", retry_after="0")
+    async with (
+        speaking(GOOD, again, GOOD, again, GOOD, again, GOOD, again, again, GOOD) as speaker,
+        working(pool, store, speaker.url, Guard("embed")),
+    ):
+        await until(partial(has, pool, job_id, Status.COMPLETE))
+    slowed = ("stopped", "SERVICE_BUSY")
+    assert await outcomes(pool, job_id) == [
+        slowed, slowed, slowed, slowed, ("retry", "SERVICE_BUSY"), ("complete", None),
+    ]  # fmt: skip
+    assert (await job(pool, job_id)).attempt_count == 2
+    assert len(speaker.heard) == 10, "each question is answered once"
+
+
 async def test_while_a_service_is_left_alone_its_jobs_wait_and_keep_their_attempts(
     pool: Pool, store: Store
 ) -> None:

@@ -160,6 +160,10 @@ def _ask(source: Source, tools: Tools) -> object:
     return tools.ask(source.options["service"], source.options["request"])
 
 
+def _ask_each(source: Source, tools: Tools) -> list[object]:
+    return [tools.ask(source.options["service"], one) for one in source.options["requests"]]
+
+
 def _ask_in_threads(_source: Source, tools: Tools) -> list[object]:
     with ThreadPoolExecutor(4) as threads:
         return list(threads.map(partial(tools.ask, "double"), range(8)))
@@ -219,6 +223,7 @@ BEHAVIOURS: dict[str, Callable[[Source, Tools], object]] = {
     "wide": _wide,
     "late import": _late_import,
     "ask": _ask,
+    "ask each": _ask_each,
     "ask in threads": _ask_in_threads,
     "ask or else": _ask_or_else,
     "ask twice at once": _ask_twice_at_once,

@@ -27,9 +27,9 @@ def doctor(
 ) -> None:
     """Check the surroundings and say what to do.
 
-    Looks at Python, the data folder, the disk, the database, the store, the confinement of
-    conversions, the pipelines, the port and the clock. Changes nothing, and may run while docmill
-    serves. Exit 1 when something has to be mended.
+    Looks at Python, the reader, the data folder, the disk, the database, the store, the
+    confinement of conversions, the pipelines, the port and the clock. Changes nothing, and may run
+    while docmill serves. Exit 1 when something has to be mended.
 
     docmill doctor
 
@@ -69,6 +69,7 @@ async def _look(data: Path | None) -> AsyncIterator[Finding]:
 
 
 async def _look_around(settings: Settings) -> AsyncIterator[Finding]:
+    yield surroundings.reader(settings)
     yield surroundings.data_folder(settings)
     yield surroundings.disk(settings)
     async for finding in database_checks.look(settings):

@@ -1,9 +1,11 @@
 """What a worker's runs may ask, and the gateway that may run them: as the settings say."""
 
 import asyncio
+import importlib
 import os
 from contextlib import AsyncExitStack
 from datetime import timedelta
+from functools import partial
 from typing import Any, Final
 
 from docmill.clients import ai_parser
@@ -14,6 +16,7 @@ from docmill.clients.openai import OpenAI
 from docmill.embeddings import local
 from docmill.settings import Settings
 from docmill.web.finding import Embed, embed_here
+from docmill.wiring import CannotStart
 from docmill.work.guard import Guard
 from docmill.work.remote import ByGateway
 from docmill.work.services import Answer, Question, Service
@@ -33,7 +36,11 @@ async def elsewhere(settings: Settings, stack: AsyncExitStack) -> dict[str, ByGa
 
 async def services(settings: Settings, stack: AsyncExitStack) -> dict[str, Service]:
     """By name. To add one, add its answer: a client's method behind a function of a Question."""
-    answers = {**await _openai(settings, stack), **await _parser(settings, stack)}
+    answers = {
+        **await _openai(settings, stack),
+        **await _parser(settings, stack),
+        **await _reader(settings, stack),
+    }
     patience = timedelta(seconds=settings.breaker_patience_seconds)
     return {
         name: Service(Guard(name, patience=patience), answer) for name, answer in answers.items()
@@ -60,14 +67,18 @@ def _endpoint(settings: Settings, timeout: timedelta) -> Endpoint:
 
 
 async def embed(settings: Settings, stack: AsyncExitStack) -> Embed:
-    """What makes the vectors of questions: the same model that makes those of passages."""
+    """What makes the vectors of questions: the same model that makes those of passages.
+
+    While it is left alone nobody waits for it: words are searched for without it.
+    """
     if settings.openai_embedding_model is None:
         return embed_here
     endpoint = await stack.enter_async_context(_endpoint(settings, SEARCH_TIMEOUT))
-    client = OpenAI(endpoint, settings.openai_embedding_model)
+    client, guard = OpenAI(endpoint, settings.openai_embedding_model), Guard("embed")
 
     async def ask(text: str) -> tuple[str, list[float]] | None:
-        answer = await client.embed({"texts": [text], "dimensions": local.WIDTH})
+        asked = {"texts": [text], "dimensions": local.WIDTH}
+        answer = await guard.through(partial(client.embed, asked))
         (vector,) = answer["vectors"]
         return (answer["model"], vector) if len(vector) == local.WIDTH else None
 
@@ -85,6 +96,33 @@ async def _parser(settings: Settings, stack: AsyncExitStack) -> dict[str, Answer
         return await parser.parse(str(question.job.document_id), pdf)
 
     return {"parse_trades": parse}
+
+
+async def _reader(settings: Settings, stack: AsyncExitStack) -> dict[str, Answer]:
+    if settings.reader != "azure":
+        return {}
+    key, azure = settings.reader_key, azure_client()
+    assert settings.reader_endpoint
+    assert key
+    account = azure.Account(settings.reader_endpoint, key.get_secret_value(), settings.reader_model)
+    reader = await azure.opened(account, stack)
+
+    async def analyze(question: Question) -> Any:
+        document = partial(asyncio.to_thread, document_of, question)
+        return await reader.analyze(question.request, document, question.note)
+
+    return {"analyze": analyze}
+
+
+def azure_client() -> Any:
+    """The module that knows Azure's SDK, which is an extra. Raises CannotStart without it."""
+    try:
+        return importlib.import_module("docmill.clients.azure")
+    except ImportError as exc:
+        raise CannotStart(
+            f"DOCMILL_READER=azure needs a library that is not installed ({exc.name}).\n"
+            "Run: pip install 'docmill[azure-reader]'."
+        ) from exc
 
 
 def document_of(question: Question) -> bytes:

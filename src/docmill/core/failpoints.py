@@ -15,6 +15,7 @@ NAMES: Final = frozenset(
         "beat.before",
         "run.started",
         "answer.kept",
+        "step.kept",
         "result.stored",
         "settle.before",
         "settle.after",

@@ -157,9 +157,14 @@ class Broke:
 
 @dataclass(frozen=True, slots=True)
 class Stopped:
-    """Given back: its worker shuts down, or what it needs is left alone. Costs no attempt."""
+    """Given back: its worker shuts down, or what it needs is left alone. Costs no attempt.
+
+    `code` is the fault that says why, where there is one.
+    """
 
     delay: timedelta | None = None
+    code: str | None = None
+    detail: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,8 +213,9 @@ def settle(job: Claimed, ending: Ending, *, retry: Retry, chance: float) -> Move
     match ending:
         case Finished(result, document, rows):
             return Move(Status.COMPLETE, "complete", result=result, document=document, rows=rows)
-        case Stopped(delay):
-            return Move(Status.QUEUED, "stopped", refund=True, delay=delay)
+        case Stopped(delay, code, detail):
+            says = FAULTS[code].says if code else None
+            return Move(Status.QUEUED, "stopped", code, says, detail, delay=delay, refund=True)
         case LeaseLost():
             lost = Broke("WORKER_LOST", "the lease ran out or its worker died")
             return _broken(job, lost, retry=retry, chance=0.0, outcome="lost")

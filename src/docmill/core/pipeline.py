@@ -7,6 +7,7 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import Any, BinaryIO, Final, Protocol, runtime_checkable
 
 from docmill.core.faults import Faulted
+from docmill.core.steps import FORGETFUL, Memory
 
 GROUP: Final = "docmill.pipelines"
 PDF: Final = "application/pdf"
@@ -38,12 +39,14 @@ class Tools:
     Faulted; who can do without the service goes on, who cannot lets it pass, and the run is tried
     again when the fault says so. A later try gets the answers of an earlier one for nothing.
     `rows`: what is given as rows will be kept; where not, nobody needs to make costly ones.
+    `memory` is for long work, which a later try need not do again (`core/steps.py`).
     """
 
     progress: Callable[[int, str], None]
     services: frozenset[str] = frozenset()
     ask: Callable[[str, Any], Any] = _nobody
     rows: bool = False
+    memory: Memory = FORGETFUL
 
 
 @dataclass(frozen=True, slots=True)

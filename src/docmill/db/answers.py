@@ -15,7 +15,8 @@ async def of_job(conn: Connection, job_id: JobId, question: bytes) -> bytes | No
 
 
 KEEP: Final = """
-INSERT INTO answers (job_id, question, answer) VALUES (%s, %s, %s) ON CONFLICT DO NOTHING
+INSERT INTO answers (job_id, question, answer) VALUES (%s, %s, %s)
+    ON CONFLICT (job_id, question) DO UPDATE SET answer = excluded.answer, kept_at = now()
 """
 
 

@@ -195,6 +195,8 @@ ended AS (
       FROM mine WHERE a.job_id = mine.id AND a.claim = mine.claim),
 forgotten AS (
     DELETE FROM answers USING mine WHERE answers.job_id = mine.id AND mine.goes <> 'queued'),
+done AS (
+    DELETE FROM steps USING mine WHERE steps.job_id = mine.id AND mine.goes = 'complete'),
 told AS (
     INSERT INTO job_events (job_id, kind, worker, meta)
     SELECT id,

@@ -46,6 +46,23 @@ class Block:
     table: Table | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A label and its value, and how sure that is from 0 to 1."""
+
+    label: Line
+    value: Line
+    confidence: float
+
+
+@dataclass(frozen=True, slots=True)
+class LaidOut(Page):
+    """A page whose reader knows its parts already, and perhaps labels with their values."""
+
+    blocks: tuple[Block, ...] = ()
+    pairs: tuple[Pair, ...] = ()
+
+
 LEVELS: Final = (1.6, 1.3)
 HEADING_LINES: Final = 3
 TITLE_CHARS: Final = 80
@@ -60,6 +77,8 @@ _UNDERLINED: Final = {"*": 1, "#": 1, "=": 2}  # as in plain text; other marks a
 
 def blocks_of(page: Page) -> list[Block]:
     """Everything on the page once, in reading order."""
+    if isinstance(page, LaidOut):
+        return [*page.blocks]
     turned = [line for line in page.lines if line.words[0].angle]
     usual = _usual_height(page.lines)
     blocks: list[Block] = []
@@ -70,13 +89,14 @@ def blocks_of(page: Page) -> list[Block]:
             continue
         blocks += _written(run, usual, page.marks)
         run = []
-        blocks.append(Block(Kind.TABLE, _as_text(item), item.box, table=item))
+        blocks.append(block_of(item))
     blocks += _written(run, usual, page.marks)
     return [*blocks, *(Block(Kind.PARAGRAPH, line.text, line.box) for line in turned)]
 
 
-def _as_text(table: Table) -> str:
-    return "\n".join(" | ".join(row) for row in table.grid)
+def block_of(table: Table) -> Block:
+    text = "\n".join(" | ".join(row) for row in table.grid)
+    return Block(Kind.TABLE, text, table.box, table=table)
 
 
 def _usual_height(lines: Sequence[Line]) -> float:
@@ -96,7 +116,8 @@ def _written(lines: Sequence[Line], usual: float, marks: Sequence[Box]) -> Itera
         if level and not marked(part[0], marks):
             yield Block(Kind.HEADING, text, box, level)
         else:
-            kind = Kind.LIST_ITEM if is_item(part, marks) else Kind.PARAGRAPH
+            item = is_item(text) or marked(part[0], marks)
+            kind = Kind.LIST_ITEM if item else Kind.PARAGRAPH
             yield Block(kind, flowed(part), box)
 
 

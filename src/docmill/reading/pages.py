@@ -123,3 +123,4 @@ class Document:
     metadata: Mapping[str, str]
     pages: Iterator[Page]
     warnings: list[str] = field(default_factory=list[str])
+    reader: str = "built-in"

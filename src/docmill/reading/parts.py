@@ -46,8 +46,9 @@ def parts_of(lines: Sequence[Line], usual: float, marks: Sequence[Box]) -> Itera
         yield part
 
 
-def is_item(part: Sequence[Line], marks: Sequence[Box]) -> bool:
-    return bool(_ITEM.match(part[0].text)) or marked(part[0], marks)
+def is_item(text: str) -> bool:
+    """Whether text begins as an item of a list does."""
+    return bool(_ITEM.match(text))
 
 
 def marked(line: Line, marks: Sequence[Box]) -> bool:

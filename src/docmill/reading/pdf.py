@@ -8,10 +8,13 @@ from functools import partial
 from typing import BinaryIO, Final
 
 from docmill.core.faults import Faulted
+from docmill.core.pipeline import Tools
+from docmill.core.steps import Steps
 from docmill.reading import bombs, ocr, pdfium, pictures
 from docmill.reading.cleaning import clean
 from docmill.reading.order import lines_of
 from docmill.reading.pages import Box, Document, Page, Word
+from docmill.reading.remembered import KIND, Turned, packed, unpacked
 from docmill.reading.rulings import drawn_on
 from docmill.reading.words import words_of
 
@@ -38,23 +41,25 @@ _FACTS: Final = {
 _DATE: Final = re.compile(
     r"(?:D:)?(\d{4})(\d\d)?(\d\d)?(\d\d)?(\d\d)?(\d\d)?(?:(Z)|([+-]\d\d)'?(\d\d)?)?"
 )
-Progress = Callable[[int, str], None]
 _WHY: Final = {
     pdfium.PASSWORD_NEEDED: "encrypted, and the empty password does not open it",
     pdfium.LOCK_UNKNOWN: "encrypted in a way PDFium does not know",
 }
 
 
-def unheard(percent: int, stage: str) -> None:
+def _unheard(percent: int, stage: str) -> None:
     """Progress that nobody waits for."""
 
 
+ALONE: Final = Tools(_unheard)
+
+
 @contextmanager
-def open_pdf(file: BinaryIO, progress: Progress = unheard) -> Generator[Document, None, None]:
+def open_pdf(file: BinaryIO, tools: Tools = ALONE) -> Generator[Document, None, None]:
     """The PDF, opened. Raises BAD_PDF at once when there is nothing in it to read."""
     with checked(file) as pdf:
         warnings: list[str] = []
-        yield Document(pdf.page_count, _metadata(pdf), _pages(pdf, warnings, progress), warnings)
+        yield Document(pdf.page_count, metadata(pdf), _pages(pdf, warnings, tools), warnings)
 
 
 @contextmanager
@@ -79,7 +84,7 @@ def _check_count(pages: int) -> None:
         raise Faulted("BAD_PDF", f"it claims {pages} pages, more than {MAX_PAGES}")
 
 
-def _metadata(pdf: pdfium.Pdf) -> dict[str, str]:
+def metadata(pdf: pdfium.Pdf) -> dict[str, str]:
     facts = {name: clean(pdf.meta(key)).strip() for name, key in _FACTS.items()}
     for name in ("created", "modified"):
         facts[name] = iso_date(facts[name])
@@ -99,50 +104,68 @@ def iso_date(text: str) -> str:
     return f"{date}T{hour}:{minute or '00'}:{second or '00'}{zone}"
 
 
-def _pages(pdf: pdfium.Pdf, warnings: list[str], progress: Progress) -> Iterator[Page]:
+def _pages(pdf: pdfium.Pdf, warnings: list[str], tools: Tools) -> Iterator[Page]:
     """Every page that loads; BAD_PDF at the end when none did."""
     room, loaded = MAX_CHARS, 0
-    for index in range(pdf.page_count):
-        told = partial(progress, 0, f"reading the picture of page {index + 1}")
-        page, used = _page(pdf, index, room, warnings, told)
-        if page is None:
-            warnings.append(f"page {index + 1} can't be read")
-            continue
-        room -= used
-        loaded += 1
-        yield page
+    for turned in _turned(pdf, tools):
+        warnings += turned.warnings
+        room -= turned.chars
+        if room < 0:
+            raise Faulted("BAD_PDF", f"more than {MAX_CHARS} characters")
+        if turned.page:
+            loaded += 1
+            yield turned.page
     if not loaded:
         raise Faulted("BAD_PDF", f"none of its {pdf.page_count} pages loads")
 
 
-def _page(
-    pdf: pdfium.Pdf, index: int, room: int, warnings: list[str], alive: Callable[[], None]
-) -> tuple[Page | None, int]:
-    """One page and how many characters it took, or no page."""
+def _turned(pdf: pdfium.Pdf, tools: Tools) -> Iterator[Turned]:
+    """One page after the other, the first from what an earlier try has kept."""
+    steps = Steps(tools.memory, KIND, packed)
+    begin = 0
+    for kept in steps.earlier():
+        yield unpacked(kept)
+        begin += 1
+    for index in range(begin, pdf.page_count):
+        told = partial(tools.progress, 0, f"reading the picture of page {index + 1}")
+        turned = _page(pdf, index, told)
+        steps.done(turned, turned.size)
+        yield turned
+
+
+def _page(pdf: pdfium.Pdf, index: int, alive: Callable[[], None]) -> Turned:
     with pdfium.loaded(pdf, index) as handle:
         if not handle:
-            return None, 0
-        shape, words, count = written(handle, index + 1, room)
+            return Turned(None, [f"page {index + 1} can't be read"], 0)
+        shape, words, count = written(handle, index + 1)
         width, height = shape.size
         lines, (rules, marks) = lines_of(words, shape.size), drawn_on(handle, shape)
         page = Page(index + 1, round(width, 2), round(height, 2), lines, rules=rules, marks=marks)
+        warnings: list[str] = []
         if _is_picture(words, handle, shape):
             page = _scanned(page, handle, warnings, alive)
-    return page, count
+    return Turned(page, warnings, count)
 
 
-def written(
-    handle: int, number: int, room: int = MAX_PAGE_CHARS
-) -> tuple[pdfium.PageShape, Sequence[Word], int]:
+def written(handle: int, number: int) -> tuple[pdfium.PageShape, Sequence[Word], int]:
     """A loaded page's shape, its words, and how many characters it took."""
     shape = pdfium.shape(handle)
     width, height = shape.size
     if not (0 < width <= MAX_SIDE and 0 < height <= MAX_SIDE):
         raise Faulted("BAD_PDF", f"page {number} measures {width:g} by {height:g} points")
     with pdfium.text_of(handle) as (text, count):
-        if count > min(MAX_PAGE_CHARS, room):
+        if count > MAX_PAGE_CHARS:
             raise Faulted("BAD_PDF", f"too many characters: {count} on page {number}")
         return shape, words_of(pdfium.characters(text, count, shape), shape.size), count
+
+
+def outline(pdf: pdfium.Pdf, number: int) -> tuple[tuple[float, float], bool] | None:
+    """A page's size as it is shown and whether it is a picture; None where it does not load."""
+    with pdfium.loaded(pdf, number - 1) as handle:
+        if not handle:
+            return None
+        shape, words, _ = written(handle, number)
+        return shape.size, _is_picture(words, handle, shape)
 
 
 def _is_picture(words: Sequence[Word], handle: int, shape: pdfium.PageShape) -> bool:

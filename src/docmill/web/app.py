@@ -27,6 +27,7 @@ from docmill.web.api import (
     lessons,
     originals,
     pages,
+    partial,
     profile,
     results,
     reviews,
@@ -56,9 +57,9 @@ from docmill.wiring import Services
 __all__ = ["Rules", "create"]
 
 PARTS: Final = (
-    upload, jobs, results, originals, files, buckets, exports, reviews, lessons, pages, trades,
-    documents, search, events, catalog, profile, health, queue, job, review_page, trades_page,
-    bucket, search_page, study, docs,
+    upload, jobs, results, partial, originals, files, buckets, exports, reviews, lessons, pages,
+    trades, documents, search, events, catalog, profile, health, queue, job, review_page,
+    trades_page, bucket, search_page, study, docs,
 )  # fmt: skip
 
 Tell = Callable[[Request, Any], Coroutine[Any, Any, Response]]

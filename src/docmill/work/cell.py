@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Final, NoReturn
 
 from docmill.core import faults, pipeline
+from docmill.core.steps import FORGETFUL, Memory
 from docmill.work import confine, framing
 from docmill.work.framing import Kind
 
@@ -44,6 +45,7 @@ class Channel:
         self._sent_at = 0.0
         self._stage = ""
         self._spare = framing.SPARE_STAGES
+        self._kept_bytes = 0
 
     def receive(self, kind: Kind = Kind.TASK) -> Mapping[str, Any]:
         """What the worker sends: first the task, then an answer to each question."""
@@ -53,12 +55,27 @@ class Channel:
 
     def ask(self, service: str, request: Any) -> Any:
         """Waits for the answer, one thread after the other."""
-        payload = json.dumps({"service": service, "request": request}).encode()
+        payload = _question(service, request)
         if len(payload) > framing.LONGEST[Kind.ASK]:
             detail = f"{len(payload)} bytes for {service}, at most {framing.LONGEST[Kind.ASK]}"
             raise faults.Faulted("SERVICE_REFUSED", detail)
+        return self._put(payload)
+
+    def keep(self, kind: str, number: int, items: list[Any]) -> None:
+        """Within what a run may say in all: where a step does not fit, none after it is kept."""
+        payload = _question(framing.KEEP, {"kind": kind, "number": number, "items": items})
+        self._kept_bytes += len(payload)
+        if len(payload) > framing.LONGEST[Kind.ASK]:
+            self._kept_bytes = framing.MOST_KEPT_BYTES
+        if self._kept_bytes < framing.MOST_KEPT_BYTES:
+            self._put(payload)
+
+    def recall(self, kind: str, number: int) -> list[Any] | None:
+        return self.ask(framing.RECALL, {"kind": kind, "number": number})
+
+    def _put(self, question: bytes) -> Any:
         with self._asking:
-            self.send(Kind.ASK, payload)
+            self.send(Kind.ASK, question)
             words = self.receive(Kind.ANSWER)
         if "code" in words:
             raise faults.Faulted(words["code"], words["detail"], **words["facts"])
@@ -107,6 +124,10 @@ class Channel:
                 rest = rest[os.write(self._fd, rest) :]
         except OSError:
             os._exit(1)
+
+
+def _question(service: str, request: Any) -> bytes:
+    return json.dumps({"service": service, "request": request}).encode()
 
 
 def live(channel_fd: int, document: int, *, loaded: pipeline.Loaded, rules: Rules) -> NoReturn:
@@ -159,7 +180,8 @@ def _run(
             options=task["options"],
         )
         services = frozenset[str](task["services"])
-        tools = pipeline.Tools(channel.progress, services, channel.ask, task["rows"])
+        memory = Memory(channel.keep, channel.recall) if task["keeps"] else FORGETFUL
+        tools = pipeline.Tools(channel.progress, services, channel.ask, task["rows"], memory)
         output = loaded.pipelines[name].run(source, tools)
     data = _encode(output.data)
     if output.artifact:

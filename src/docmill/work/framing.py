@@ -18,8 +18,12 @@ ENDED: Final = struct.Struct("!QiiQQQ")
 PACE_SECONDS: Final = 0.05
 SPARE_STAGES: Final = 200
 # How much a run may ask of services in all: one question at a time, so many, so many bytes.
-MOST_ASKED: Final = 1000
-MOST_ASKED_BYTES: Final = 64 << 20
+MOST_ASKED: Final = 3000
+MOST_ASKED_BYTES: Final = 192 << 20
+# Of that, what it keeps for a later try, which it asks for under these names.
+MOST_KEPT_BYTES: Final = 128 << 20
+KEEP: Final = "keep"
+RECALL: Final = "recall"
 # The exit code of a child that had no memory left even to say so.
 NO_MEMORY_EXIT: Final = 77
 
@@ -46,7 +50,7 @@ LONGEST: Final[Mapping[Kind, int]] = {
     Kind.ENDED: ENDED.size,
     Kind.ARTIFACT: 64 << 20,
     Kind.ROWS: 64 << 20,
-    Kind.ASK: 1 << 20,
+    Kind.ASK: 4 << 20,
     Kind.ANSWER: 32 << 20,
 }
 

@@ -6,6 +6,7 @@ import hashlib
 import os
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from io import BufferedReader
 from typing import Any, BinaryIO, Final, cast
 
@@ -24,6 +25,8 @@ from docmill.work.services import JobDesk, Service
 from docmill.work.worker import Note, Runner
 
 JSON: Final = "application/json"
+BUSY: Final = "SERVICE_BUSY"
+LEAST_PAUSE: Final = timedelta(seconds=5)  # of a service that does not say how long it wants
 
 # A run elsewhere, by a service; SERVICE_RESTING when the service is left alone for now.
 Elsewhere = Callable[[Claimed, BinaryIO, Note], Awaitable[Ran]]
@@ -90,10 +93,10 @@ class ChildRunner:
             task = replace(task, options={**task.options, "lessons": known})
         desk = JobDesk(self._pool, self._outside.services, job, file.fileno())
         ran = await self._nursery.run(task, file.fileno(), note, desk=desk)
-        if desk.asked:
-            call = {**ran.usage.call, "asked": desk.asked}
+        if desk.history:
+            call = {**ran.usage.call, **desk.history}
             ran = replace(ran, usage=replace(ran.usage, call=call))
-        return _as_told(ran, desk.told) if isinstance(ran, Failed) else ran
+        return _as_told(ran, desk) if isinstance(ran, Failed) else ran
 
     async def _lessons(self, job: Claimed) -> list[dict[str, Any]]:
         """What the owner's corrections have taught by now: a run has no database to ask."""
@@ -147,16 +150,25 @@ def with_options(runner: Runner, options: Mapping[str, Mapping[str, Any]]) -> Ru
     return run
 
 
-def _as_told(ran: Failed, told: Faulted | None) -> Failed:
-    """Only what the desk itself told a run sends it back to wait: a child's word is not enough."""
+def _as_told(ran: Failed, desk: JobDesk) -> Failed:
+    """Only what the desk itself told a run sends it back to wait: a child's word is not enough.
+
+    A run that was answered before it was told to slow down has come nearer to its end, and is
+    spared: else the limits of a service would fail every long document.
+    """
+    told = desk.told
     if told is not None and told.fault.code == ran.code:
-        return replace(ran, delay=pause(told))
+        spared = ran.code == BUSY and desk.gained > 0
+        return replace(ran, delay=pause(told), spared=spared)
     return replace(ran, code="UNKNOWN") if ran.code == RESTING else ran
 
 
 def _broke(ran: Failed) -> Ending:
     if ran.code == RESTING:
         return Stopped(ran.delay)
+    if ran.spared:
+        wait = LEAST_PAUSE if ran.delay is None else ran.delay
+        return Stopped(wait, ran.code, ran.detail)
     return Broke(ran.code, ran.detail, ran.stack, ran.delay)
 
 
@@ -169,6 +181,7 @@ def _task(job: Claimed) -> Task:
         mapping=job.mapping,
         options=job.options,
         rows=True,
+        keeps=True,
     )
 
 

@@ -15,7 +15,17 @@ import structlog
 from docmill.core import failpoints
 from docmill.core.faults import Faulted
 from docmill.core.jobs import JobId, LeaseLost, settle
-from docmill.db import answers, breakers, documents, history, housekeeping, leases, queue, results
+from docmill.db import (
+    answers,
+    breakers,
+    documents,
+    history,
+    housekeeping,
+    leases,
+    queue,
+    results,
+    steps,
+)  # fmt: skip
 from docmill.db.pool import OUTAGES, Connection, Pool
 from docmill.db.queue import Settlement
 from docmill.db.signals import Bell
@@ -116,6 +126,7 @@ async def sweep(upkeep: Upkeep) -> None:
     async with upkeep.pool.connection() as conn:
         await housekeeping.forget_requests(conn, timedelta(days=1))
         await answers.forget(conn)
+        await steps.forget(conn)
         await housekeeping.forget_deletions(conn, timedelta(days=7))
     log.info("upkeep.swept")
 

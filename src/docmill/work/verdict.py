@@ -23,6 +23,7 @@ class Task:
     mapping: str | None = None
     options: Mapping[str, Any] = field(default_factory=dict[str, Any])
     rows: bool = False
+    keeps: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +50,7 @@ class Returned:
 class Failed:
     """`code` is a fault's; `detail` is one line and `stack` many, both for the log alone.
 
-    `delay` is how long a service asked to be left alone.
+    `delay` is how long a service asked to be left alone; `spared` costs no attempt.
     """
 
     code: str
@@ -57,6 +58,7 @@ class Failed:
     stack: str
     usage: Usage
     delay: timedelta | None = None
+    spared: bool = False
 
 
 Ran = Returned | Failed

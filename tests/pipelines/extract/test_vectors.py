@@ -1,13 +1,19 @@
 """Vectors of passages: never long without a word, and never without end."""
 
 import io
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pytest
 
+from docmill.core import steps
 from docmill.core.pipeline import PDF, Output, Source, Tools
+from docmill.core.steps import Memory
 from docmill.embeddings import local
+from docmill.embeddings.weights import Floats
 from docmill.pipelines.extract import pipeline, vectors
+from docmill.pipelines.extract.chunks import Chunk
+from docmill.reading.pages import Box
 from pdfs import make_pdf
 
 pytestmark = pytest.mark.skipif(local.folder() is None, reason="the model is not installed")
@@ -20,6 +26,10 @@ LINES = [
 def run(pages: int, heard: list[tuple[int, str]]) -> Output:
     tools = Tools(progress=lambda percent, stage: heard.append((percent, stage)), rows=True)
     return pipeline.run(Source(io.BytesIO(make_pdf([LINES] * pages)), "a file", PDF), tools)
+
+
+def unheard(percent: int, stage: str) -> None:
+    del percent, stage
 
 
 def counts(output: Output) -> list[int]:
@@ -62,3 +72,29 @@ def test_when_time_is_up_the_rest_is_left_to_words(monkeypatch: pytest.MonkeyPat
 
     assert 0 < sum(counts(output)) < 20
     assert any("words find the rest" in warning for warning in output.data["warnings"])
+
+
+def test_vectors_an_earlier_try_has_made_are_not_made_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(local, "BATCH_PIECES", 1)
+    monkeypatch.setattr(steps, "FULL", 1)
+    kept: dict[tuple[str, int], list[Any]] = {}
+    memory = Memory(
+        lambda kind, number, items: kept.update({(kind, number): items}),
+        lambda kind, number: kept.get((kind, number)),
+    )
+    passages = [Chunk(1, Box(0, 0, 1, 1), "", text, (text,)) for text in ("tea", "rice", "salt")]
+    whole = vectors.vectors_of(passages, Tools(unheard, memory=memory))
+    assert len(kept) == 3
+    del kept[f"vectors of {local.NAME}", 2]
+    made: list[str] = []
+    real = local.Embedder.embed_each
+
+    def seen(self: local.Embedder, texts: Sequence[str]) -> Iterator[Floats]:
+        made.extend(texts)
+        return real(self, texts)
+
+    monkeypatch.setattr(local.Embedder, "embed_each", seen)
+    assert vectors.vectors_of(passages, Tools(unheard, memory=memory)) == whole
+    assert [text.strip() for text in made] == ["salt"]

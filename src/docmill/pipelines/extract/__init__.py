@@ -9,11 +9,11 @@ from docmill.pipelines.extract import shapes
 from docmill.pipelines.extract.chunks import Chunk, chunks_of
 from docmill.pipelines.extract.fields import Field, fields_of
 from docmill.pipelines.extract.normal import customs_of
+from docmill.pipelines.extract.readers import opened
 from docmill.pipelines.extract.running import Leaf, leaf_of, marked
 from docmill.pipelines.extract.sought import Sought
 from docmill.pipelines.extract.vectors import BEGIN, vectors_of
 from docmill.reading.blocks import blocks_of
-from docmill.reading.documents import open_document
 from docmill.reading.pages import Document
 
 MAX_FIELDS: Final = 10_000
@@ -47,11 +47,13 @@ class Extract:
         local.embedder()
 
     def run(self, source: Source, tools: Tools) -> Output:
-        with open_document(source.file, source.content_type, tools.progress) as document:
+        with opened(source, tools) as document:
             read = _read(document, tools, Sought.of(source.options, tools))
             metadata = {**document.metadata, "page_count": document.page_count}
+            reader = document.reader
         chunks = [*chunks_of(read.leaves)][:MAX_CHUNKS]
-        data = {"pipeline": self.name, "version": self.version, "metadata": metadata}
+        data = {"pipeline": self.name, "version": self.version, "reader": reader}
+        data |= {"metadata": metadata}
         data |= _found(read, chunks)
         data |= _asked(read, tools)
         rows = _rows(data, chunks, tools) if tools.rows else {}

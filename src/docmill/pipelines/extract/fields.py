@@ -11,7 +11,8 @@ from typing import Final
 
 from docmill.pipelines.extract import labels
 from docmill.pipelines.extract.kinds import TEXT, kind
-from docmill.reading.pages import Box, Line, Page, line_of
+from docmill.reading.blocks import LaidOut
+from docmill.reading.pages import Box, Line, Page, Word, line_of
 
 TYPED: Final = 0.15
 LONG: Final = 0.15
@@ -26,6 +27,7 @@ Row = Sequence[Line]
 class Found(Enum):
     """How a value was found; the number is how sure that makes us of it."""
 
+    TOLD = 0.9
     SAME_RUN = 0.8
     COLON_BESIDE = 0.75
     COLON_BELOW = 0.6
@@ -41,6 +43,7 @@ class Field:
     value: Line
     page: int
     found: Found
+    sure: float | None = None  # where the reader says so itself
 
     @property
     def name(self) -> str:
@@ -52,13 +55,34 @@ class Field:
 
     @property
     def confidence(self) -> float:
+        if self.sure is not None:
+            return round(self.sure, 2)
         typed = TYPED if self.kind != TEXT else 0
         long = LONG if len(self.value.text) > LONG_CHARS else 0
         return round(self.found.value + typed - long, 2)
 
 
 def fields_of(page: Page) -> list[Field]:
-    """The fields of a page, in reading order; nothing is the value of two labels."""
+    """The fields of a page, in reading order; nothing is the value of two labels.
+
+    Those that the reader of the page found itself come first.
+    """
+    if not isinstance(page, LaidOut) or not page.pairs:
+        return _seen(page)
+    told = [
+        Field(pair.label, pair.value, page.number, Found.TOLD, pair.confidence)
+        for pair in page.pairs
+    ]
+    known = {word for field in told for word in _words(field)}
+    return [*told, *(field for field in _seen(page) if known.isdisjoint(_words(field)))]
+
+
+def _words(field: Field) -> Iterator[Word]:
+    yield from field.label.words
+    yield from field.value.words
+
+
+def _seen(page: Page) -> list[Field]:
     rows = [line.cells for line in page.lines if not line.words[0].angle]
     taken: set[Box] = set()
     fields: list[Field] = []

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from docmill.core.faults import Faulted
 from docmill.core.pipeline import Tools
+from docmill.core.steps import Steps
 from docmill.embeddings import local
 from docmill.pipelines.extract.chunks import PATH, Chunk
 
@@ -37,7 +38,7 @@ def vectors_of(chunks: Sequence[Chunk], tools: Tools) -> Understood:
     for maker, vectors in _embedded([texts[index][part] for part, index in parts[:MOST]], tools):
         model = maker
         for (_, index), vector in zip(parts[done:], vectors, strict=False):
-            found[index].append(_written(vector))
+            found[index].append(vector)
         done += len(vectors)
         percent = BEGIN + (END - BEGIN) * done // len(parts)
         tools.progress(percent, f"vector {done} of {len(parts)}")
@@ -58,15 +59,28 @@ def _texts(chunk: Chunk) -> Sequence[str]:
     return [part if heading in part else f"{heading}\n{part}" for part in chunk.parts]
 
 
-def _embedded(texts: Sequence[str], tools: Tools) -> Iterator[tuple[str, Vectors]]:
-    """A few at a time, so that there is always something to tell."""
+def _embedded(texts: Sequence[str], tools: Tools) -> Iterator[tuple[str, list[str]]]:
+    """A few at a time, so that there is always something to tell; written as PostgreSQL reads."""
     embedder = local.embedder()
     if SERVICE in tools.services:
         for start in range(0, len(texts), AT_A_TIME):
-            yield _asked(texts[start : start + AT_A_TIME], tools)
+            model, vectors = _asked(texts[start : start + AT_A_TIME], tools)
+            yield model, [_written(vector) for vector in vectors]
     elif embedder:
-        for vectors in embedder.embed_each(texts):
-            yield local.NAME, vectors.tolist()
+        yield from ((local.NAME, vectors) for vectors in _made(texts, embedder, tools))
+
+
+def _made(texts: Sequence[str], embedder: local.Embedder, tools: Tools) -> Iterator[list[str]]:
+    """The local model's, the first from what an earlier try has kept."""
+    steps = Steps(tools.memory, f"vectors of {local.NAME}", list[str])
+    done = 0
+    for vectors in steps.earlier():
+        yield vectors
+        done += len(vectors)
+    for made in embedder.embed_each(texts[done:]):
+        vectors = [_written(vector) for vector in made.tolist()]
+        steps.done(vectors, sum(map(len, vectors)))
+        yield vectors
 
 
 def _asked(texts: Sequence[str], tools: Tools) -> tuple[str, Vectors]:

@@ -30,7 +30,7 @@ class InvoicePipeline:
     mappings: tuple[str, ...] = (mappings.DEFAULT, *OTHERS)
 
     def run(self, source: Source, tools: Tools) -> Output:
-        with open_document(source.file, source.content_type, tools.progress) as document:
+        with open_document(source.file, source.content_type, tools) as document:
             pages = walked(document, tools)
             warnings = list(document.warnings)
         source.file.seek(0)

@@ -22,7 +22,7 @@ class Teacher:
     accepts: tuple[str, ...] = (PDF,)
 
     def run(self, source: Source, tools: Tools) -> Output:
-        with open_document(source.file, source.content_type, tools.progress) as document:
+        with open_document(source.file, source.content_type, tools) as document:
             sheet = marked(sheet_of(walked(document, tools)))
         given = source.options
         found = lessons.taught(sheet, given["fields"], given["seller"], given["lessons"])

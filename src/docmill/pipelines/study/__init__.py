@@ -74,7 +74,7 @@ class Study:
 
 
 def _sentences(source: Source, tools: Tools) -> tuple[list[Sentence], list[str]]:
-    with open_document(source.file, source.content_type, tools.progress) as document:
+    with open_document(source.file, source.content_type, tools) as document:
         pages = _read(document, tools)
         warnings = list(document.warnings)
     tools.progress(30, "finding the sentences")

@@ -24,7 +24,7 @@ class TradesPipeline:
     accepts: tuple[str, ...] = (PDF,)
 
     def run(self, source: Source, tools: Tools) -> Output:
-        with open_document(source.file, source.content_type, tools.progress) as document:
+        with open_document(source.file, source.content_type, tools) as document:
             pages = _walked(document, tools)
             warnings = list(document.warnings)
         if not any(page.lines for page in pages):

@@ -13,9 +13,11 @@ from starlette.responses import Response
 
 from docmill.core.faults import FAULTS, Fault, Faulted
 from docmill.core.jobs import ACTIVE, Job, Status
-from docmill.db import history, results
+from docmill.db import history, results, steps
 from docmill.db.history import Event
 from docmill.db.pool import reading
+from docmill.reading.remembered import KIND as PAGES
+from docmill.web.api.partial import SO_FAR
 from docmill.web.api.results import unpacked
 from docmill.web.deps import Asker, Here, Site, own_job
 from docmill.web.pages import pretty, render, words
@@ -70,6 +72,7 @@ async def job_page(job_id: str, here: Here, owner: Asker) -> Response:
         job = await own_job(conn, owner, job_id)
         events = await history.events(conn, job.id)
         attempts = await history.attempts(conn, job.id)
+        read = await steps.count(conn, job.id, PAGES) if job.status in SO_FAR else 0
     shown = await shape(job, here.paces)
     raw = [event_shape(event).model_dump(mode="json") for event in events]
     return render.page(
@@ -84,6 +87,7 @@ async def job_page(job_id: str, here: Here, owner: Asker) -> Response:
         steps=_steps(events),
         attempts=[attempt_shape(attempt) for attempt in attempts],
         preview=await _preview(here, job),
+        read=read,
         raw=json.dumps(raw, indent=2, ensure_ascii=False),
     )
 
@@ -115,6 +119,8 @@ def _about(event: Event) -> str:
         parts += [f"{meta['progress']} %" if "progress" in meta else None, meta.get("stage")]
     fault = FAULTS.get(meta.get("code", ""))
     parts += [fault.says if fault else None]
+    if meta.get("recalled"):
+        parts.append("went on from where an earlier attempt had come")
     if "what" in meta:
         parts.append({"upload": "the file", "result": "the result"}.get(meta["what"]))
     return " · ".join(str(part) for part in parts if part)

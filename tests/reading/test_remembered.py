@@ -1,0 +1,78 @@
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from docmill.core import steps
+from docmill.core.pipeline import PDF, Tools
+from docmill.core.steps import FORGETFUL, Memory
+from docmill.reading import pdfium
+from docmill.reading.documents import open_document
+from docmill.reading.pages import Box, Page, Word, line_of
+from docmill.reading.remembered import Turned, packed, unpacked
+from pdfs import make_pdf
+
+CORPUS = Path(__file__).parents[3] / "shared" / "corpus"
+BOOK = make_pdf([[(72, 72, f"page {number}"), (72, 90, "says no more")] for number in range(12)])
+
+
+def again(turned: Turned) -> Turned:
+    return unpacked(json.loads(json.dumps(packed(turned))))
+
+
+def pages_of(data: bytes, memory: Memory = FORGETFUL) -> tuple[list[Page], list[str]]:
+    tools = Tools(lambda percent, stage: None, memory=memory)
+    with open_document(io.BytesIO(data), PDF, tools) as document:
+        return [*document.pages], document.warnings
+
+
+def test_nothing_is_lost_on_the_way_to_json_and_back() -> None:
+    words = [
+        Word("café", Box(0.1, 1 / 3, 2e-9, 70.000001)),
+        Word("\u0000\ud800", Box(1, 2, 3, 4), 270, 0.25, True),
+    ]
+    page = Page(
+        3, 595.28, 841.89, (line_of(words[:1]), line_of(words[1:])),
+        scanned=True, confidence=0.7, rules=(Box(1, 2, 1, 9),), marks=(Box(4, 5, 7, 8),),
+    )  # fmt: skip
+    assert again(Turned(page, ["hard to read"], 5)) == Turned(page, ["hard to read"], 5)
+    assert again(Turned(None, ["page 1 can't be read"], 0)).page is None
+
+
+@pytest.mark.skipif(not CORPUS.is_dir(), reason="the corpus of real documents is not here")
+def test_real_pages_come_back_as_they_were() -> None:
+    for path in sorted(CORPUS.rglob("*.pdf"))[::60]:
+        try:
+            pages, warnings = pages_of(path.read_bytes())
+        except Exception:  # noqa: BLE001  not every one can be read
+            continue
+        for page in pages:
+            assert again(Turned(page, warnings, 1)) == Turned(page, warnings, 1), path
+
+
+def test_pages_an_earlier_try_has_read_are_not_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    kept: dict[tuple[str, int], Any] = {}
+    loaded: list[int] = []
+    monkeypatch.setattr(steps, "FULL", 1000)
+
+    def keep(kind: str, number: int, items: list[Any]) -> None:
+        if len(kept) == 2:
+            raise MemoryError("here the first try ends")
+        kept[kind, number] = json.loads(json.dumps(items))
+
+    def load(pdf: pdfium.Pdf, index: int) -> Any:
+        loaded.append(index)
+        return real(pdf, index)
+
+    real = pdfium.loaded
+    monkeypatch.setattr(pdfium, "loaded", load)
+    with pytest.raises(MemoryError):
+        pages_of(BOOK, Memory(keep, lambda kind, number: None))
+    read = sum(map(len, kept.values()))
+    assert 0 < read < 12
+    loaded.clear()
+    found = pages_of(BOOK, Memory(FORGETFUL.keep, lambda kind, number: kept.get((kind, number))))
+    assert loaded == [*range(read, 12)]
+    assert found == pages_of(BOOK)
