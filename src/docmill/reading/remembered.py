@@ -65,7 +65,7 @@ def _page(kept: Mapping[str, Any]) -> Page:
         scanned=kept["scanned"],
         confidence=kept["confidence"],
         rules=tuple(_boxes(kept["rules"])),
-        marks=tuple(_boxes(kept["marks"])),
+        marks=tuple(_boxes(kept.get("marks", ""))),
     )
 
 
