@@ -34,7 +34,8 @@ def leveled_tables(page: Page, drawn: Drawn, known: Sequence[Table]) -> list[Tab
     if not MIN_RULES <= len(drawn.levels) <= MAX_LEVELS:
         return []
     found: list[Table] = []
-    for stack in _stacks(drawn.levels):
+    free = [rule for rule in drawn.levels if not any(_meet(rule, table.box) for table in known)]
+    for stack in _stacks(free):
         lines = _lines(page, stack)
         for start, end in _stretches(lines, stack):
             table = _table(lines, start, end, drawn)
@@ -154,4 +155,5 @@ def _fits(line: Line, beside: Line, gutters: list[tuple[float, float]]) -> bool:
 
 
 def _meet(one: Box, other: Box) -> bool:
-    return one.x0 < other.x1 and other.x0 < one.x1 and one.y0 < other.y1 and other.y0 < one.y1
+    beside = one.x1 <= other.x0 or other.x1 <= one.x0
+    return not beside and one.y0 <= other.y1 and other.y0 <= one.y1
