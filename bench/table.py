@@ -23,6 +23,8 @@ from bench import (
     claims,
     end_to_end,
     finding,
+    layout,
+    layout_lines,
     long,
     memory,
     pages,
@@ -51,6 +53,8 @@ PARTS: Final[dict[str, Callable[[Ground], Iterator[Row]]]] = {
     "readers": readers.measure,
     "search": finding.measure,
     "reading": reading.measure,
+    "layout": layout.measure,
+    "lines": layout_lines.measure,
     "long": long.measure,
 }
 

@@ -104,3 +104,8 @@ def test_any_text_can_be_searched(text: str) -> None:
     for found in numbers.find(text):
         assert 0 <= found.start < found.end <= len(text)
         assert all(reading.is_finite() for reading in found.readings)
+
+
+def test_figures_in_groups_that_no_number_has_are_none() -> None:
+    assert numbers.find("01.234.567.8") == []
+    assert numbers.find("12.03.19.4711") == []

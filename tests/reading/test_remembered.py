@@ -35,7 +35,7 @@ def test_nothing_is_lost_on_the_way_to_json_and_back() -> None:
     ]
     page = Page(
         3, 595.28, 841.89, (line_of(words[:1]), line_of(words[1:])),
-        scanned=True, confidence=0.7, rules=(Box(1, 2, 1, 9),),
+        scanned=True, confidence=0.7, rules=(Box(1, 2, 1, 9),), marks=(Box(4, 5, 7, 8),),
     )  # fmt: skip
     assert again(Turned(page, ["hard to read"], 5)) == Turned(page, ["hard to read"], 5)
     assert again(Turned(None, ["page 1 can't be read"], 0)).page is None

@@ -50,6 +50,7 @@ SYMBOLS: Final = {
 _FIGURE: Final = re.compile(r"\d")
 _APART: Final = re.compile(r"^[-−–]\s")  # a minus, or the empty cell before the number
 _SPACES: Final = re.compile(r"['’ \xa0]")
+_GROUPED: Final = re.compile(r"\d{1,3}(?:[.,]\d{2,3})*[.,]\d{3}")
 _NO_CENTS: Final = re.compile(r"[.,][-–]{1,2}$")
 _MONEY: Final = (
     r"(?:US\$|HK\$|[ACSR]\$|[$€£¥₹₽฿₫]|Rp\.?|Rs\.?|S?Fr\.|RM|zł|Kč|[Ee]uros?|EURO|"
@@ -125,7 +126,7 @@ def readings(digits: str, mark: Mark = "") -> tuple[Decimal, ...]:
     if not marks:
         return (Decimal(plain),)
     if len(marks) > 1:
-        return (_decimal(plain, ""),)
+        return (_decimal(plain, ""),) if _GROUPED.fullmatch(plain) else ()
     return _single(plain, marks[0], mark)
 
 

@@ -1,11 +1,14 @@
 """Words into lines, and lines into the order in which a person reads them: columns one by one."""
 
 import unicodedata
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise, repeat
 from statistics import median
 from typing import Any, Final
 
+from docmill.reading.initials import with_initials
 from docmill.reading.pages import Box, Line, Word, line_of
 
 SAME_ROW: Final = 0.4  # of the height: how far middles on one row may lie apart
@@ -16,6 +19,11 @@ MIN_GUTTER: Final = 0.9
 PROSE_WORDS: Final = 3
 PROSE_FILL: Final = 0.55
 LEVEL_SHARE: Final = 0.3
+STRETCH: Final = 4.0  # points
+SHARED: Final = 0.4  # of the rows: a gap in so many is a gutter
+IN_STEP: Final = 0.7  # of the gaps between rows
+ALIGNED_BREAKS: Final = 2.0  # points
+BREAK: Final = 0.2  # of the height, beyond the usual step
 MAX_COLUMNS: Final = 12
 MAX_WORDS: Final = 5000  # more on a page are read row by row: looking for columns costs too much
 
@@ -58,6 +66,7 @@ def lines_of(words: Sequence[Word], size: tuple[float, float]) -> tuple[Line, ..
     lines: list[Line] = []
     for angle in sorted({word.angle for word in words}):
         same = [word for word in words if word.angle == angle]
+        same = same if angle else with_initials(same)
         if angle % 90:
             lines.append(line_of(same))  # a watermark across the page
             continue
@@ -151,7 +160,11 @@ def _column_run(rows: list[Row], start: int, refused: list[Refused]) -> tuple[in
         if any(gutter[0] < known.gutter[1] and known.gutter[0] < gutter[1] for known in refused):
             continue
         end, shared = _follow(rows, start, gutter)
-        if end - start < MIN_ROWS or not _independent(rows[start:end], shared):
+        if end - start < MIN_ROWS:
+            refused.append(Refused(shared, start + (end - start) // 4))
+        elif _in_step(*_sides(rows[start:end], shared)):
+            refused.append(Refused(shared, end))
+        elif not _independent(rows[start:end], shared):
             refused.append(Refused(shared, start + (end - start) // 4))
         elif end > best[0]:
             best = (end, shared)
@@ -160,15 +173,25 @@ def _column_run(rows: list[Row], start: int, refused: list[Refused]) -> tuple[in
 
 def _follow(rows: list[Row], start: int, gutter: Gutter) -> tuple[int, Gutter]:
     """How far down a gutter goes, and what is left of its width there."""
-    low, high = gutter
     for end in range(start + 1, len(rows)):
-        left = [item.box.x1 for item in rows[end] if item.box.x0 < (low + high) / 2]
-        right = [item.box.x0 for item in rows[end] if item.box.x0 >= (low + high) / 2]
-        new_low, new_high = max([low, *left]), min([high, *right])
-        if new_high - new_low < MIN_GUTTER * rows[end][0].box.height:
-            return end, (low, high)
-        low, high = new_low, new_high
-    return len(rows), (low, high)
+        low, high = _widest(rows[end], gutter)
+        if high - low < MIN_GUTTER * rows[end][0].box.height:
+            return end, gutter
+        gutter = low, high
+    return len(rows), gutter
+
+
+def _widest(row: Row, gutter: Gutter) -> Gutter:
+    """The widest part of a gutter in which no word of a row stands."""
+    reach, high = gutter
+    best = (reach, reach)
+    for item in row:
+        if item.box.x0 >= high:
+            break
+        if item.box.x0 - reach > best[1] - best[0]:
+            best = (reach, item.box.x0)
+        reach = max(reach, item.box.x1)
+    return (reach, high) if high - reach > best[1] - best[0] else best
 
 
 def _sides(rows: list[Row], gutter: Gutter) -> tuple[list[Row], list[Row]]:
@@ -182,9 +205,36 @@ def _independent(rows: list[Row], gutter: Gutter) -> bool:
     left, right = _sides(rows, gutter)
     if len(left) < MIN_ROWS - 1 or len(right) < MIN_ROWS - 1:
         return False
-    if _prose(left) and _prose(right):
+    prose = _prose(left), _prose(right)
+    if all(prose):
         return True
-    return _level_share(rows, gutter) < LEVEL_SHARE and _one_celled(left) and _one_celled(right)
+    if _level_share(rows, gutter) >= LEVEL_SHARE:
+        return False
+    return any(prose) or (_one_celled(left) and _one_celled(right))
+
+
+def _in_step(left: list[Row], right: list[Row]) -> bool:
+    """Whether both sides leave the same gaps between their rows, as the cells of a table do."""
+    if min(len(left), len(right)) < MIN_ROWS:
+        return False
+    usual = min(_usual_step(left), _usual_step(right))
+    one, other = _breaks(left, usual), _breaks(right, usual)
+    same = sum(any(abs(y - each) <= ALIGNED_BREAKS for each in other) for y in one)
+    return same >= MIN_ROWS - 1 and same >= IN_STEP * max(len(one), len(other))
+
+
+def _usual_step(rows: list[Row]) -> float:
+    steps = sorted(below[0].box.y0 - above[0].box.y0 for above, below in pairwise(rows))
+    return steps[len(steps) * 2 // 5]
+
+
+def _breaks(rows: list[Row], usual: float) -> list[float]:
+    """Where rows begin that stand further below the one above than is usual."""
+    return [
+        below[0].box.y0
+        for above, below in pairwise(rows)
+        if below[0].box.y0 - above[0].box.y0 > usual + BREAK * below[0].box.height
+    ]
 
 
 def _one_celled(rows: list[Row]) -> bool:
@@ -206,10 +256,24 @@ def _level_share(rows: list[Row], gutter: Gutter) -> float:
 def _prose(rows: list[Row]) -> bool:
     """Whether rows look like running text: several words a cell, most of the width filled."""
     widths = [row[-1].box.x1 - row[0].box.x0 for row in rows]
-    filled = median(widths) >= PROSE_FILL * max(widths)
-    return filled and median(map(_words_a_cell, rows)) >= PROSE_WORDS
+    if median(widths) < PROSE_FILL * max(widths):
+        return False
+    gaps = [_gaps(row) for row in rows]
+    shared = _shared(gaps) if median(map(len, gaps)) else {}
+    return median(map(_words_a_cell, rows, gaps, repeat(shared))) >= PROSE_WORDS
 
 
-def _words_a_cell(row: Row) -> float:
+def _shared(gaps: Sequence[Sequence[Gutter]]) -> dict[int, int]:
+    """In how many rows there is a gap, for each stretch of the page's width."""
+    counts: Counter[int] = Counter()
+    for row in gaps:
+        for low, high in row:
+            counts.update(range(int(low / STRETCH), int(high / STRETCH) + 1))
+    return {stretch: count for stretch, count in counts.items() if count >= SHARED * len(gaps)}
+
+
+def _words_a_cell(row: Row, gaps: Sequence[Gutter], shared: Mapping[int, int]) -> float:
+    """Words by cell; a gap that other rows do not have there is one of a spaced-out line."""
     wordy = sum(item.word.text[0].isalpha() for item in row)
-    return wordy / (len(_gaps(row)) + 1)
+    apart = sum(int((low + high) / 2 / STRETCH) in shared for low, high in gaps)
+    return wordy / (apart + 1)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Final
 
 CELL_GAP: Final = 0.9
@@ -37,10 +38,10 @@ class Box:
 def around(boxes: Sequence[Box]) -> Box:
     """The smallest box that holds them all."""
     return Box(
-        min(box.x0 for box in boxes),
-        min(box.y0 for box in boxes),
-        max(box.x1 for box in boxes),
-        max(box.y1 for box in boxes),
+        min([box.x0 for box in boxes]),
+        min([box.y0 for box in boxes]),
+        max([box.x1 for box in boxes]),
+        max([box.y1 for box in boxes]),
     )
 
 
@@ -58,7 +59,7 @@ class Word:
     bold: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)  # no slots: its cells are asked for again and again, and kept
 class Line:
     """Words on one baseline of one column, in reading order."""
 
@@ -66,7 +67,7 @@ class Line:
     box: Box
     text: str
 
-    @property
+    @cached_property
     def cells(self) -> tuple["Line", ...]:
         """The line cut where the gaps are too wide for a space: table cells, label and value."""
         if self.words[0].angle:
@@ -91,7 +92,8 @@ class Page:
     """One page, its lines in reading order. `flow`: its boxes are made up, not seen.
 
     `scanned`: it is a picture, read by OCR with this `confidence` from 0 to 1. `rules` are the
-    straight lines drawn on it, as boxes without width or height.
+    straight lines drawn on it, as boxes without width or height; `marks` are dots and small
+    squares, such as those before the items of a list.
     """
 
     number: int
@@ -102,6 +104,7 @@ class Page:
     scanned: bool = False
     confidence: float = 1.0
     rules: tuple[Box, ...] = ()
+    marks: tuple[Box, ...] = ()
 
     @property
     def words(self) -> tuple[Word, ...]:

@@ -15,7 +15,7 @@ from docmill.reading.cleaning import clean
 from docmill.reading.order import lines_of
 from docmill.reading.pages import Box, Document, Page, Word
 from docmill.reading.remembered import KIND, Turned, packed, unpacked
-from docmill.reading.rulings import rules_of
+from docmill.reading.rulings import drawn_on
 from docmill.reading.words import words_of
 
 MAX_BYTES: Final = 256 * 2**20
@@ -139,8 +139,8 @@ def _page(pdf: pdfium.Pdf, index: int, alive: Callable[[], None]) -> Turned:
             return Turned(None, [f"page {index + 1} can't be read"], 0)
         shape, words, count = written(handle, index + 1)
         width, height = shape.size
-        lines, rules = lines_of(words, shape.size), rules_of(handle, shape)
-        page = Page(index + 1, round(width, 2), round(height, 2), lines, rules=rules)
+        lines, (rules, marks) = lines_of(words, shape.size), drawn_on(handle, shape)
+        page = Page(index + 1, round(width, 2), round(height, 2), lines, rules=rules, marks=marks)
         warnings: list[str] = []
         if _is_picture(words, handle, shape):
             page = _scanned(page, handle, warnings, alive)

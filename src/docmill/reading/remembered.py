@@ -41,6 +41,7 @@ def packed(turned: Turned) -> dict[str, Any]:
         "lines": [[word.text for word in line.words] for line in page.lines],
         "boxes": _sides(word.box for word in words),
         "rules": _sides(page.rules),
+        "marks": _sides(page.marks),
         "odd": {
             str(index): [word.angle, word.confidence, word.bold]
             for index, word in enumerate(words)
@@ -64,6 +65,7 @@ def _page(kept: Mapping[str, Any]) -> Page:
         scanned=kept["scanned"],
         confidence=kept["confidence"],
         rules=tuple(_boxes(kept["rules"])),
+        marks=tuple(_boxes(kept.get("marks", ""))),
     )
 
 

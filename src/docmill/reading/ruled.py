@@ -1,14 +1,14 @@
 """Tables whose rules are drawn: the rules that touch make a grid, and words fall into its cells."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
+from itertools import chain, pairwise, product
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from docmill.reading.bands import bands_of, rows_of
+from docmill.reading.bands import Band, bands_of, joined, rows_of
 from docmill.reading.pages import Box, Page, Word
 from docmill.reading.tables import Place, Table, assembled, upright
 
@@ -16,6 +16,7 @@ SNAP: Final = 3.0  # points within which rules count as one, and ends as touchin
 MAX_RULES: Final = 1200
 MAX_SIDE: Final = 400  # cells in one direction
 MANY_LINES: Final = 3
+GUTTER: Final = 0.6  # of the height
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -40,16 +41,16 @@ class Rules:
 
 def ruled_tables(page: Page) -> list[Table]:
     """The tables that rules frame on a page, from top to bottom."""
-    level, steep = _joined(page.rules, steep=False), _joined(page.rules, steep=True)
+    level, steep = joined_rules(page.rules, steep=False), joined_rules(page.rules, steep=True)
     if not (2 <= len(level.at) <= MAX_RULES and 2 <= len(steep.at) <= MAX_RULES):
         return []
     words = [word for line in upright(page) for word in line.words]
     found = [_table(rows, columns, words) for rows, columns in _groups(level, steep)]
-    tables = [table for table in found if table and table.rows > 1 and table.columns > 1]
+    tables = [table for table in found if table and table.rows > 1 and table.is_filled]
     return sorted(tables, key=lambda table: (table.box.y0, table.box.x0))
 
 
-def _joined(rules: Sequence[Box], *, steep: bool) -> Rules:
+def joined_rules(rules: Sequence[Box], *, steep: bool) -> Rules:
     """Rules of one direction, pieces of one rule put together."""
     found = [
         (rule.x0, rule.y0, rule.y1) if steep else (rule.y0, rule.x0, rule.x1)
@@ -107,10 +108,7 @@ def _table(level: Rules, steep: Rules, words: Sequence[Word]) -> Table | None:
     inside = _placed([word for word in words if _holds(frame, word.box)], ys, xs)
     above = level.parts(ys, (xs[1:] + xs[:-1]) / 2)
     before = steep.parts(xs, (ys[1:] + ys[:-1]) / 2).T
-    places = [
-        Place(*span, [word for at in _covered(span) for word in inside.get(at, ())])
-        for span in _spans(above, before)
-    ]
+    places = [place for span in _spans(above, before) for place in _places(span, inside)]
     return assembled(_parted(places, len(ys) - 1), frame)
 
 
@@ -134,6 +132,32 @@ def _spans(above: Flags, before: Flags) -> Iterator[Span]:
             down += 1
         taken[row:down, column:right] = True
         yield row, column, down - row, right - column
+
+
+def _places(span: Span, inside: Mapping[tuple[int, int], list[Word]]) -> Iterator[Place]:
+    """The cell, or the cells of its columns where its lines leave them apart without a rule."""
+    row, column, down, right = span
+    columns: dict[int, list[Word]] = {}
+    for r, c in _covered(span):
+        columns.setdefault(c, []).extend(inside.get((r, c), ()))
+    bands = bands_of(columns)
+    if right > 1 and len(bands) > 1 and _are_apart(bands):
+        yield from (Place(row, at, down, 1, words) for at, words in columns.items())
+        return
+    lines = (sorted(chain(*band.cells.values()), key=lambda word: word.box.x0) for band in bands)
+    yield Place(row, column, down, right, [*chain(*lines)])
+
+
+def _are_apart(bands: Sequence[Band]) -> bool:
+    """Whether most lines have words in several columns, and none has words that run on."""
+    several = [band for band in bands if len(band.cells) > 1]
+    if len(several) * 2 < len(bands):
+        return False
+    return all(
+        after[0].box.x0 - before[-1].box.x1 >= GUTTER * band.height
+        for band in several
+        for before, after in pairwise(band.cells[at] for at in sorted(band.cells))
+    )
 
 
 def _covered(span: Span) -> Iterator[tuple[int, int]]:
@@ -185,4 +209,4 @@ def _lines_within(places: Sequence[Place]) -> list[dict[int, list[Word]]]:
     )
     if len(counts) < 2 or counts[1] < MANY_LINES or counts[1] * 2 < len(bands):
         return []
-    return rows_of(bands)
+    return [joined(row) for row in rows_of(bands)]

@@ -1,4 +1,4 @@
-"""The straight lines drawn on a PDF page, level or upright: the rules and frames of its tables."""
+"""What is drawn on a PDF page: the rules and frames of its tables, the marks before list items."""
 
 from collections.abc import Iterator, Sequence
 from ctypes import POINTER, Structure, byref, c_float, c_int, c_void_p
@@ -13,6 +13,10 @@ from docmill.reading.pictures import FORM, MAX_DEPTH, inner_objects, kind_of, pa
 
 MAX_SEGMENTS: Final = 20_000
 MAX_RULES: Final = 4000
+MAX_MARKS: Final = 400
+MARK: Final = (1.2, 9.0)  # points: how wide and how high a drawn mark is
+MARK_SEGMENTS: Final = 100
+SQUARE: Final = 1.6
 SHORTEST: Final = 6.0  # points
 SLANT: Final = 1.0
 _PATH: Final = 2
@@ -36,19 +40,46 @@ _segment_point = bind("FPDFPathSegment_GetPoint", c_int, c_void_p, c_void_p, c_v
 _segment_closes = bind("FPDFPathSegment_GetClose", c_int, c_void_p, quick=True)
 
 
-def rules_of(page: int, shape: PageShape) -> tuple[Box, ...]:
-    """Every such line as a box without width or height; too many on a page are a drawing."""
-    sides: list[tuple[float, float, float, float]] = []
+Sides = tuple[float, float, float, float]
+
+
+def drawn_on(page: int, shape: PageShape) -> tuple[tuple[Box, ...], tuple[Box, ...]]:
+    """Level and upright lines as boxes without width or height, and marks: small, as wide as high.
+
+    Too many on a page are a drawing.
+    """
+    rules: list[Sides] = []
+    marks: list[Sides] = []
     room = MAX_SEGMENTS
     for item, matrix in _paths(page_objects(page), UNTURNED, 0):
-        room -= _segment_count(item)
-        if room < 0 or len(sides) > MAX_RULES:
+        count = _segment_count(item)
+        room -= count
+        if room < 0 or len(rules) > MAX_RULES:
             break
-        sides += _lines(item, matrix)
+        strokes = [[_placed(point, matrix) for point in points] for points in _strokes(item)]
+        found = list(_lines(strokes))
+        rules += found
+        if not found and count <= MARK_SEGMENTS and len(marks) < MAX_MARKS:
+            marks += _marks(strokes)
+    return _shown(rules, shape), _shown(marks, shape)
+
+
+def _shown(sides: Sequence[Sides], shape: PageShape) -> tuple[Box, ...]:
     if not sides:
         return ()
-    shown = shape.shown(np.array(sides, np.float64))
-    return tuple(Box(*box) for box in shown.tolist())
+    return tuple(Box(*box) for box in shape.shown(np.array(sides, np.float64)).tolist())
+
+
+def _marks(strokes: Sequence[Sequence[Point]]) -> Iterator[Sides]:
+    """The box around the whole path, if it is that of a dot or of a small square."""
+    points = [point for stroke in strokes for point in stroke]
+    if not points:
+        return
+    left, right = min(x for x, _ in points), max(x for x, _ in points)
+    low, high = min(y for _, y in points), max(y for _, y in points)
+    short, long = sorted((right - left, high - low))
+    if MARK[0] <= short and long <= MARK[1] and long <= SQUARE * short:
+        yield left, high, right, low
 
 
 def _paths(items: Iterator[int], outer: Matrix, depth: int) -> Iterator[tuple[int, Matrix]]:
@@ -86,10 +117,9 @@ def _within(outer: Matrix, inner: Matrix) -> Matrix:
     )
 
 
-def _lines(item: int, matrix: Matrix) -> Iterator[tuple[float, float, float, float]]:
+def _lines(strokes: Sequence[Sequence[Point]]) -> Iterator[Sides]:
     """Left, top, right, bottom of every level or upright stretch, in the PDF's coordinates."""
-    for points in _strokes(item):
-        places = [_placed(point, matrix) for point in points]
+    for places in strokes:
         for (x0, y0), (x1, y1) in pairwise(places):
             long = max(abs(x1 - x0), abs(y1 - y0)) >= SHORTEST
             if long and min(abs(x1 - x0), abs(y1 - y0)) <= SLANT:

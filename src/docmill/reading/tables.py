@@ -1,5 +1,6 @@
 """What a table is, and how places with words in them become one."""
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -34,6 +35,12 @@ class Table:
         for cell in self.cells:
             grid[cell.row][cell.column] = cell.text
         return grid
+
+    @property
+    def is_filled(self) -> bool:
+        """Whether rows have cells beside each other; else the columns are an accident."""
+        counts = Counter(cell.row for cell in self.cells)
+        return 3 * sum(count > 1 for count in counts.values()) >= self.rows
 
     def holds(self, box: Box) -> bool:
         x, y = (box.x0 + box.x1) / 2, box.middle

@@ -38,7 +38,11 @@ def words_of(chars: Characters, size: tuple[float, float]) -> list[Word]:
     bold = map(chars.bold_of, seen[starts].tolist())
     turns = per_char[starts].tolist()
     found = zip(texts, hulls.tolist(), turns, bold, _on_page(hulls, size), strict=True)
-    return [Word(text, Box(*hull), *look) for text, hull, *look, shown in found if shown and text]
+    return [
+        Word(text, Box(*hull), turn, bold=heavy)
+        for text, hull, turn, heavy, shown in found
+        if shown and text
+    ]
 
 
 def snapped(degrees: float) -> int:

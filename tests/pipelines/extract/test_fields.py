@@ -79,3 +79,14 @@ def test_a_colon_and_a_known_look_are_surer_than_a_gap_and_plain_text() -> None:
     assert sure == sorted(sure, reverse=True)
     assert len(set(sure)) == 4
     assert all(0 < one < 1 for one in sure)
+
+
+def test_a_town_with_its_code_and_a_time_of_day_name_nothing() -> None:
+    assert said((72, 72, "06000 Nice"), (72, 86, "me@buyer.example")) == []
+    assert said((72, 72, "until 17:39 Part: 1/4")) == []
+
+
+def test_a_label_whose_colon_stands_apart_is_not_the_value_above_it() -> None:
+    page: tuple[Text, ...] = ((72, 72, "Buyer:"), (72, 86, "Number"), (200, 86, ": 549910"))
+
+    assert said(*page) == [("Number", "549910")]

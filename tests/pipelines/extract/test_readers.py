@@ -60,8 +60,8 @@ def run(pdf: bytes, ask: Ask | None = None, stages: list[str] | None = None) -> 
 
 
 def boxes(data: Any) -> tuple[str, list[float]]:
-    """What was found without its places, and the places."""
-    text = json.dumps(data)
+    """What was found without its places, and the places; the service knows no lines in a text."""
+    text = json.dumps(data).replace("\\n", " ")
     return PLACE.sub("0", text), [float(place) for place in PLACE.findall(text)]
 
 

@@ -118,8 +118,15 @@ def _open_label(
         yield label, beside[0], Found.COLON_BESIDE
         return
     below = nearest_below(rows, index, label)
-    if below and not labels.pairs(below):
+    if below and not labels.pairs(below) and not _is_open(rows[index + 1 :], below):
         yield label, below, Found.COLON_BELOW
+
+
+def _is_open(rows: Sequence[Row], cell: Line) -> bool:
+    """Whether a cell is a label itself, with the colon in the cell behind it."""
+    row = next((row for row in rows[:ROWS_BELOW] if cell in row), ())
+    behind = row[row.index(cell) + 1 :] if row else ()
+    return bool(behind) and behind[0].text.startswith(":")
 
 
 def _bare_label(rows: Sequence[Row], index: int, column: int) -> Iterator[tuple[Line, Line, Found]]:

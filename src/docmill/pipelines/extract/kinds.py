@@ -16,6 +16,7 @@ ID_FIGURES: Final = 4  # at least one character of so many is a figure
 
 _EMAIL: Final = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
 _ID: Final = re.compile(r"(?=.*\d)[A-Z0-9#][A-Z0-9 ./_#-]*[A-Z0-9]")
+_BIC: Final = re.compile(r"(?=.*\d)[A-Z]{6}[A-Z0-9]{2}(?:[A-Z0-9]{3})?")
 _DECIMALS: Final = re.compile(r"\d[.,]\d{1,4}\D?$")
 
 
@@ -27,6 +28,8 @@ def kind(text: str) -> str:
         return DATE
     if _is_amount(text):
         return AMOUNT
+    if _BIC.fullmatch(text):
+        return ID
     return ID if _ID.fullmatch(text) and _is_id(text) else TEXT
 
 

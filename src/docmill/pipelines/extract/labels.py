@@ -11,8 +11,9 @@ from docmill.reading.pages import Box, Line, Word, line_of
 MAX_CHARS: Final = 40
 MAX_WORDS: Final = 6
 
-_GLUED: Final = re.compile(r"([^\W\d_][^:/\\]*:)([^:/\\].*)")
+_GLUED: Final = re.compile(r"([^\W\d_][^:/\\]*:)([^:/\\][^:]*)")
 _SHORT: Final = re.compile(r"(?:nr|no|num|nbr|ref|tel|tgl|art)\.$", re.IGNORECASE)
+_NUMBERED: Final = re.compile(r"\d{4}|\d:\d\d")  # a place with its code, a time of the day
 _SEPARATORS: Final = frozenset("-–—|·•,;/")
 
 
@@ -34,6 +35,7 @@ def is_label(text: str) -> bool:
         and len(name.split()) <= MAX_WORDS
         and letters * 2 >= len(name.replace(" ", ""))
         and not ends
+        and not _NUMBERED.search(name)
         and kind(name) == TEXT
     )
 

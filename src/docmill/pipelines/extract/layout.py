@@ -9,10 +9,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from docmill.reading.blocks import Block, Kind, LaidOut, Pair, block_of, is_item
+from docmill.reading.blocks import Block, Kind, LaidOut, Pair, block_of
 from docmill.reading.cleaning import clean
 from docmill.reading.order import lines_of
 from docmill.reading.pages import Box, Line, Word, around, line_of
+from docmill.reading.parts import is_item
 from docmill.reading.tables import Place, assembled
 from docmill.reading.words import snapped
 
