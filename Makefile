@@ -1,7 +1,7 @@
 # Needs GNU make and Python 3.11 or newer; everything else comes with `make setup`.
 PYTHON ?= python3
 UV ?= uv
-PYTEST ?= -n 2
+PYTEST ?= -n 2 --dist worksteal
 BIN := .venv/bin
 COMPILE = $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	--no-emit-index-url --custom-compile-command "make lock" $(UPGRADE)
