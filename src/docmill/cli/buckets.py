@@ -4,7 +4,6 @@ import asyncio
 from contextlib import AsyncExitStack
 from datetime import timedelta
 from functools import partial
-from pathlib import Path
 from typing import Annotated, Final
 
 import structlog
@@ -12,6 +11,7 @@ import typer
 
 from docmill.cli import database_checks
 from docmill.cli.console import say, say_json
+from docmill.cli.options import Data
 from docmill.cli.stopping import Stop
 from docmill.cli.tables import show_rows
 from docmill.core import owners
@@ -33,7 +33,6 @@ COLUMNS: Final = ("prefix", "objects", "done", "failed", "waiting", "unknown", "
 FOLDER_SECONDS: Final = 2.0
 BUCKET_SECONDS: Final = 30.0
 
-Data = Annotated[Path | None, typer.Option(help="Folder for the database and the files.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 
 

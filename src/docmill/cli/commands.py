@@ -34,7 +34,7 @@ COMMANDS: Final[Mapping[str, Entry]] = {
     "web": Entry(RUN, "processes:web", "Run the web part alone, against DATABASE_URL."),
     "worker": Entry(
         RUN,
-        "processes:worker",
+        "working:worker",
         "Run a worker alone, against DATABASE_URL. Start as many as you like, on any machine.",
     ),
     "poll": Entry(
@@ -49,7 +49,7 @@ COMMANDS: Final[Mapping[str, Entry]] = {
     ),
     "migrate": Entry(
         RUN,
-        "processes:migrate_",
+        "working:migrate_",
         "Bring the database of DATABASE_URL (or the embedded one) up to date.",
     ),
     "submit": Entry(WORK, "submit:submit", "Upload files to a running docmill."),

@@ -11,7 +11,7 @@ import typer
 
 from docmill.cli import rules
 from docmill.cli.console import say
-from docmill.cli.processes import Host
+from docmill.cli.options import Host
 from docmill.cli.stopping import Stop
 from docmill.core.faults import Faulted
 from docmill.core.pipeline import PDF
