@@ -8,6 +8,7 @@ import pytest
 
 from docmill.db import chunks
 from docmill.web.finding import spans
+from docmill.web.pages.search import parts
 from road import claim
 from sites import Site, a_pdf, upload
 
@@ -121,3 +122,15 @@ async def test_document_text_is_shown_as_text(site: Site, client: httpx2.AsyncCl
 def test_spans_are_counted_in_the_text_without_marks() -> None:
     assert spans("a \x02bc\x03 d \x02e\x03") == [(2, 4), (7, 8)]
     assert spans("plain") == []
+
+
+def test_of_a_long_hit_the_list_shows_the_stretch_with_the_most_marks() -> None:
+    text = "one tea " + "word " * 200 + "tea and tea " + "word " * 200
+    marked = text.replace("tea", "\x02tea\x03")
+    shown = parts(text, marked, 100)
+    assert [piece for piece, mark in shown if mark] == ["tea", "tea"]
+    assert shown[0] == ("… ", False)
+    assert shown[-1] == (" …", False)
+    assert len("".join(piece for piece, _ in shown)) <= 104
+    assert "".join(piece for piece, _ in parts(text, marked)) == text
+    assert "".join(piece for piece, _ in parts("short tea", "short tea", 100)) == "short tea"

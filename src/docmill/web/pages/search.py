@@ -1,6 +1,7 @@
 """The search page, and a passage shown where it stands."""
 
-from typing import Annotated
+from collections.abc import Sequence
+from typing import Annotated, Final
 
 from fastapi import APIRouter, Query
 from starlette.requests import Request
@@ -17,6 +18,10 @@ from docmill.web.finding import LONGEST, Found, find, spans
 from docmill.web.pages import render
 
 router = APIRouter(include_in_schema=False)
+
+# Characters of a hit in the list, and before its first mark; its own page shows all of it.
+SHOWN: Final = 500
+BEFORE: Final = 60
 
 
 @router.get("/search")
@@ -37,7 +42,7 @@ async def search_page(
     if question.words:
         found = await find(here.services.pool, here.embed, question)
     hits = [
-        {"hit": one.hit, "score": one.score, "parts": parts(one.hit.text, one.hit.marked)}
+        {"hit": one.hit, "score": one.score, "parts": parts(one.hit.text, one.hit.marked, SHOWN)}
         for one in found.hits
     ]
     more = request.url.include_query_params(cursor=cursor_of(found.next)) if found.next else None
@@ -60,11 +65,28 @@ async def passage_page(
     return render.page("passage.html", hit=hit, q=q, parts=parts(hit.text, hit.marked))
 
 
-def parts(text: str, marked: str) -> list[tuple[str, bool]]:
-    """A text cut where its marks begin and end; which of the pieces are marked."""
-    found: list[tuple[str, bool]] = []
-    place = 0
-    for start, end in spans(marked):
-        found += [(text[place:start], False), (text[start:end], True)]
-        place = end
-    return [part for part in [*found, (text[place:], False)] if part[0]]
+def parts(text: str, marked: str, most: int | None = None) -> list[tuple[str, bool]]:
+    """A text cut where its marks begin and end; which of the pieces are marked.
+
+    Of a text longer than `most`, only the stretch with the most marks.
+    """
+    marks = [*spans(marked)]
+    begin, end = _stretch(text, marks, most) if most else (0, len(text))
+    found: list[tuple[str, bool]] = [("… ", False)] if begin else []
+    place = begin
+    for first, last in marks:
+        if begin <= first and last <= end:
+            found += [(text[place:first], False), (text[first:last], True)]
+            place = last
+    found += [(text[place:end], False), (" …" if end < len(text) else "", False)]
+    return [part for part in found if part[0]]
+
+
+def _stretch(text: str, marks: Sequence[tuple[int, int]], most: int) -> tuple[int, int]:
+    if len(text) <= most:
+        return 0, len(text)
+    begins = [0, *(max(0, first - BEFORE) for first, _ in marks)]
+    begin = max(begins, key=lambda at: sum(at <= a and b <= at + most for a, b in marks))
+    begin = text.find(" ", begin) + 1 if begin else 0
+    space = text.rfind(" ", begin, begin + most)
+    return begin, space if begin + most < len(text) and space > begin else begin + most
