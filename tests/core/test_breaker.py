@@ -2,7 +2,7 @@
 
 from datetime import timedelta
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from docmill.core.breaker import Breaker, BreakerRules, Call, State
@@ -113,6 +113,14 @@ def test_calls_from_before_it_opened_decide_nothing_when_they_come_late() -> Non
 steps = st.lists(
     st.tuples(st.floats(0, 60), st.sampled_from(["begin", "good", "bad", "abandon"])), max_size=200
 )
+
+
+@given(st.floats(0, 1e6))
+@example(482.5745475286515)  # and 30 more is less than 30 later, as floats go
+def test_it_cools_down_at_any_reading_of_the_clock(now: float) -> None:
+    breaker = Breaker()
+    ended(breaker, now, *[False] * RULES.fewest)
+    assert breaker.state(now + COOL_DOWN) is State.HALF_OPEN
 
 
 @given(steps)

@@ -45,8 +45,8 @@ class Breaker:
     def state(self, now: float) -> State:
         if self._opened_at is None:
             return State.CLOSED
-        cooled = now - self._opened_at >= self._rules.cool_down.total_seconds()
-        return State.HALF_OPEN if cooled else State.OPEN
+        cooled_at = self._opened_at + self._rules.cool_down.total_seconds()
+        return State.HALF_OPEN if now >= cooled_at else State.OPEN
 
     def admits(self, now: float) -> bool:
         """Whether `begin` would let a call through now."""
