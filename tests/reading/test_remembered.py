@@ -76,3 +76,20 @@ def test_pages_an_earlier_try_has_read_are_not_read_again(monkeypatch: pytest.Mo
     found = pages_of(BOOK, Memory(FORGETFUL.keep, lambda kind, number: kept.get((kind, number))))
     assert loaded == [*range(read, 12)]
     assert found == pages_of(BOOK)
+
+
+def test_pages_that_a_service_has_read_are_read_again_here(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(steps, "FULL", 1)
+    pages, _ = pages_of(BOOK)
+    strange = [packed(Turned(page, [], 0, "azure prebuilt-layout")) for page in pages[:3]]
+    kept: dict[tuple[str, int], Any] = {("pages", 0): strange}
+    found: list[int] = []
+
+    def keep(_kind: str, number: int, _items: list[Any]) -> None:
+        found.append(number)
+
+    memory = Memory(keep, lambda kind, number: kept.get((kind, number)))
+    assert pages_of(BOOK, memory)[0] == pages
+    assert found == [*range(12)]

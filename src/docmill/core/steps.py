@@ -57,6 +57,8 @@ class Steps:
 
     def done(self, item: Any, size: int) -> None:
         """`size` is about how many characters its JSON has."""
+        if self._memory is FORGETFUL:
+            return
         self._held.append(item)
         self._size += size
         if self._size >= FULL or time.monotonic() - self._kept_at >= EVERY_SECONDS:

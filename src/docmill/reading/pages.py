@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final
 
+BUILT_IN: Final = "built-in"
 CELL_GAP: Final = 0.9
 
 
@@ -123,4 +124,4 @@ class Document:
     metadata: Mapping[str, str]
     pages: Iterator[Page]
     warnings: list[str] = field(default_factory=list[str])
-    reader: str = "built-in"
+    reader: str = BUILT_IN

@@ -13,7 +13,7 @@ from docmill.core.steps import Steps
 from docmill.reading import bombs, ocr, pdfium, pictures
 from docmill.reading.cleaning import clean
 from docmill.reading.order import lines_of
-from docmill.reading.pages import Box, Document, Page, Word
+from docmill.reading.pages import BUILT_IN, Box, Document, Page, Word
 from docmill.reading.remembered import KIND, Turned, packed, unpacked
 from docmill.reading.rulings import drawn_on
 from docmill.reading.words import words_of
@@ -123,8 +123,10 @@ def _turned(pdf: pdfium.Pdf, tools: Tools) -> Iterator[Turned]:
     """One page after the other, the first from what an earlier try has kept."""
     steps = Steps(tools.memory, KIND, packed)
     begin = 0
-    for kept in steps.earlier():
-        yield unpacked(kept)
+    for turned in map(unpacked, steps.earlier()):
+        if turned.reader != BUILT_IN:
+            break  # the setting was changed meanwhile
+        yield turned
         begin += 1
     for index in range(begin, pdf.page_count):
         told = partial(tools.progress, 0, f"reading the picture of page {index + 1}")

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from docmill.reading.pages import Box, Line, Page, Word, line_of
+from docmill.reading.pages import BUILT_IN, Box, Line, Page, Word, line_of
 
 KIND: Final = "pages"  # of steps
 
@@ -18,6 +18,7 @@ class Turned:
     page: Page | None
     warnings: list[str]
     chars: int
+    reader: str = BUILT_IN
 
     @property
     def size(self) -> int:
@@ -27,7 +28,7 @@ class Turned:
 
 
 def packed(turned: Turned) -> dict[str, Any]:
-    said = {"warnings": turned.warnings, "chars": turned.chars}
+    said = {"warnings": turned.warnings, "chars": turned.chars, "reader": turned.reader}
     page = turned.page
     if page is None:
         return said
@@ -52,7 +53,7 @@ def packed(turned: Turned) -> dict[str, Any]:
 
 def unpacked(kept: Mapping[str, Any]) -> Turned:
     page = _page(kept) if "number" in kept else None
-    return Turned(page, kept["warnings"], kept["chars"])
+    return Turned(page, kept["warnings"], kept["chars"], kept["reader"])
 
 
 def _page(kept: Mapping[str, Any]) -> Page:

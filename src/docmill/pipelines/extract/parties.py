@@ -11,6 +11,7 @@ from typing import Final
 
 from docmill.pipelines.extract import labels
 from docmill.pipelines.extract.meanings import is_label_like, meanings
+from docmill.reading.companies import COMPANY
 from docmill.reading.dates import folded
 from docmill.reading.pages import Line, Page, Word, line_of
 
@@ -28,10 +29,6 @@ _OWN: Final = re.compile(
     r"\b(?:tel|fon|phone|telefon|telepon|fax|iban|bic|swift|www|http|ust|vat|tva|nif|npwp|siret|siren"
     r"|steuer|hrb|email|e-mail|website)\b|@|☎|\+\d\d",
     re.IGNORECASE,
-)
-_COMPANY: Final = re.compile(
-    r"\b(?:GmbH|AG|KG|UG|OHG|e\.K\.|Ltd|Limited|LLC|Inc|Corp|Corporation|PLC|SARL|SAS|S\.?A\.?S?|S\.?L\.?"
-    r"|B\.?V|PT|CV|Pty)\b"
 )
 _BETWEEN: Final = re.compile(r"\s+[-–·•●|*]\s+|\s*[·•●|]\s*|,\s+")
 
@@ -61,13 +58,13 @@ def parties(page: Page) -> dict[str, Line]:
 
 def _is_name(text: str) -> bool:
     """Streets and towns have numbers."""
-    return not any(char.isdigit() for char in text) or _COMPANY.search(text) is not None
+    return not any(char.isdigit() for char in text) or COMPANY.search(text) is not None
 
 
 def _company(rows: Sequence[Sequence[Line]], buyer: Party | None) -> dict[str, Line]:
     """The first company that is named at all, and is not the buyer."""
     cells = (cell for row in rows for cell in row if len(cell.words) < labels.MAX_WORDS)
-    named = (cell for cell in cells if _COMPANY.search(cell.text))
+    named = (cell for cell in cells if COMPANY.search(cell.text))
     first = next((one for one in named if not buyer or one.text != buyer.name.text), None)
     return {"seller": first} if first else {}
 
@@ -116,7 +113,7 @@ def _is_heading(line: Line) -> bool:
         text.endswith(":")
         or bool(labels.pairs(line))
         or is_label_like(text)
-        or (bool(known) and not _COMPANY.search(text))
+        or (bool(known) and not COMPANY.search(text))
     )
 
 

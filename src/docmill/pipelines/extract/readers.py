@@ -34,8 +34,11 @@ def _analysed(file: BinaryIO, tools: Tools) -> Generator[Document, None, None]:
         warnings: list[str] = []
         first = _asked(1, sheets.page_count, tools)
         pages = _pages(sheets, first, tools, warnings)
-        reader = f"azure {first['model']}"
-        yield Document(sheets.page_count, pdf.metadata(sheets), pages, warnings, reader)
+        yield Document(sheets.page_count, pdf.metadata(sheets), pages, warnings, _reader(first))
+
+
+def _reader(layout: dict[str, Any]) -> str:
+    return f"azure {layout['model']}"
 
 
 def _asked(start: int, count: int, tools: Tools) -> dict[str, Any]:
@@ -63,7 +66,7 @@ def _turned(sheets: Pdf, first: dict[str, Any], tools: Tools) -> Iterator[Turned
         for number in range(start, min(start + AT_A_TIME, count + 1)):
             page = layout.page(number, pdf.outline(sheets, number))
             missing = [] if page else [f"page {number} was not read by the service"]
-            yield Turned(page, missing, 0)
+            yield Turned(page, missing, 0, _reader(first))
 
 
 def _kept(pages: Iterator[Turned], tools: Tools) -> Iterator[Turned]:

@@ -10,6 +10,7 @@ from docmill.pipelines.invoice.headings import exact
 from docmill.pipelines.invoice.layout import Cell, Row, Sheet
 from docmill.pipelines.invoice.roles import role
 from docmill.reading import dates
+from docmill.reading.companies import COMPANY
 from docmill.reading.pages import Box
 
 MAX_CHARS: Final = 70
@@ -85,7 +86,7 @@ def parts_of(text: str) -> list[str]:
 
 def _ends_company(text: str) -> bool:
     """Whether a company's form ends a text, as `GmbH` and `Ltd` do."""
-    return any(match.end() == len(text) for match in lexicon.COMPANY.finditer(text))
+    return any(match.end() == len(text) for match in COMPANY.finditer(text))
 
 
 def named(cell: Cell, start: int, score: float) -> Name:
@@ -104,7 +105,7 @@ def is_name(text: str) -> bool:
     letters = sum(char.isalpha() for char in bare)
     if letters < 3 or letters * 2 < len(bare.replace(" ", "")) or len(bare) > MAX_CHARS:
         return False
-    company = bool(lexicon.COMPANY.search(bare))
+    company = bool(COMPANY.search(bare))
     if _NOT_NAME.match(bare) and not (company and not _NOT_COMPANY.match(bare)):
         return False
     if _labelling(bare) or _POSTCODE.search(bare):
@@ -136,7 +137,7 @@ def _label(text: str) -> bool:
     )
     if any(pattern.fullmatch(key) for pattern in (*patterns, lexicon.DUE, lexicon.NUMBER_TITLE)):
         return True
-    few = len(text.split()) < 4 and not lexicon.COMPANY.search(text)
+    few = len(text.split()) < 4 and not COMPANY.search(text)
     others = (lexicon.OTHER_NUMBER, lexicon.DATE_LOOSE, lexicon.DATE_PLAIN, lexicon.TERMS)
     return few and any(pattern.fullmatch(key) for pattern in others)
 
@@ -175,5 +176,5 @@ def domains(sheet: Sheet) -> dict[str, float]:
 
 def known_by(name: str, domain: str) -> bool:
     """Whether a mail or web address carries the name."""
-    key = lexicon.fold(lexicon.COMPANY.sub("", name))
+    key = lexicon.fold(COMPANY.sub("", name))
     return len(key) > 3 and (key in domain or (domain in key and len(domain) > 4))

@@ -14,6 +14,7 @@ from docmill.pipelines.invoice.layout import Cell, Row, Sheet
 from docmill.pipelines.invoice.model import Party, Value
 from docmill.pipelines.invoice.names import Name, is_name, lines_below, named, parts_of
 from docmill.pipelines.invoice.sellers import sellers_of
+from docmill.reading.companies import COMPANY
 
 LABELLED: Final = 0.85
 MAX_PAGES: Final = 3  # beyond them nobody is named for the first time, but on the last
@@ -66,7 +67,7 @@ def _above(phrases: list[Phrase], lower: int) -> list[Phrase]:
 
 def _known(name: Value | None, sure: set[str]) -> Value | None:
     """A name, less sure where no label says whose it is or nothing says it is a company's."""
-    if name is None or (lexicon.fold(name.value) in sure and lexicon.COMPANY.search(name.value)):
+    if name is None or (lexicon.fold(name.value) in sure and COMPANY.search(name.value)):
         return name
     return name.sure(min(name.confidence, 0.85))
 
@@ -170,7 +171,7 @@ def _below(sheet: Sheet, phrase: Phrase, worth: float) -> Iterator[Name]:
         if _OTHER_LABEL.match(cell.text) and not cell.text.lower().startswith(("name", "nama")):
             continue
         if is_name(cell.text):
-            company = 0.3 if tries and lexicon.COMPANY.search(cell.text) else 0.0
+            company = 0.3 if tries and COMPANY.search(cell.text) else 0.0
             name = named(cell, 0, worth - 0.2 * tries + company)
             yield replace(name, text=(courtesy if not tries else "") + name.text)
             tries += 1

@@ -17,8 +17,9 @@ from docmill.pipelines.invoice.names import (
     prose,
 )
 from docmill.reading import dates
+from docmill.reading.companies import COMPANY
 
-COMPANY: Final = 0.2
+FORM: Final = 0.2
 IMPRINT: Final = 0.45  # what a name is worth in a line at the edge that says who sends
 ADDRESSED: Final = 0.25
 LARGER: Final = 0.15
@@ -53,7 +54,7 @@ def _holders(sheet: Sheet) -> Iterator[Name]:
 
 
 def _better(name: Name, known: dict[str, float]) -> Name:
-    more = COMPANY if lexicon.COMPANY.search(name.text) else 0.0
+    more = FORM if COMPANY.search(name.text) else 0.0
     more += max(
         (worth for domain, worth in known.items() if known_by(name.text, domain)), default=0.0
     )
@@ -73,10 +74,10 @@ def _letterhead(sheet: Sheet, block: Block, own: set[str]) -> Iterator[Name]:
     worth += 0.3 if height < 0.12 else 0.05 if height > 0.85 else 0.0
     text = lexicon.fold(block.text)
     worth -= ADDRESSED if own and not block.contact and not any(n in text for n in own) else 0.0
-    if len(names) > 1 and lexicon.COMPANY.search(names[1].text):
-        names = sorted(names[:2], key=lambda cell: not lexicon.COMPANY.search(cell.text))
+    if len(names) > 1 and COMPANY.search(names[1].text):
+        names = sorted(names[:2], key=lambda cell: not COMPANY.search(cell.text))
     for order, cell in enumerate(names[:2]):
-        less = 0.1 if lexicon.COMPANY.search(cell.text) or _again(sheet, cell) else 0.3
+        less = 0.1 if COMPANY.search(cell.text) or _again(sheet, cell) else 0.3
         slogan = 0.2 if prose(cell.text) and len(names) > 1 else 0.0
         yield named(
             cell, 0, worth - 0.1 * (cell.page > 1) - less * order - slogan + _size(sheet, cell)
@@ -103,7 +104,7 @@ def _companies(sheet: Sheet, row: Row) -> Iterator[Name]:
             is_name(part)
             and not dates.find(cell.text)
             and not _BANK.search(part)
-            and (edge or lexicon.COMPANY.search(part))
+            and (edge or COMPANY.search(part))
             and len(part.split()) <= 7
         ):
             large = _size(sheet, cell) if edge else 0.0
