@@ -45,14 +45,14 @@ def test_nothing_is_lost_and_no_passage_is_too_long() -> None:
 def test_a_long_table_repeats_its_first_row_in_every_passage() -> None:
     cells = tuple(
         Cell(row, column, ["Item", "Sum"][column] if row == 0 else f"{row} " + "x" * 60, BOX)
-        for row in range(40)
+        for row in range(80)
         for column in range(2)
     )
-    table = Block(Kind.TABLE, "", BOX, table=Table(BOX, 40, 2, cells))
+    table = Block(Kind.TABLE, "", BOX, table=Table(BOX, 80, 2, cells))
 
     found = [*chunks_of([leaf(1, table)])]
 
-    assert len(found) > 2
+    assert len(found) > 3
     assert all(chunk.text.startswith("Item | Sum\n") for chunk in found)
 
 
