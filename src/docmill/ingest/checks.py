@@ -10,7 +10,7 @@ from docmill.core.faults import Faulted
 from docmill.core.pipeline import DOCX, PDF, TEXT
 
 HEAD: Final = 4096
-TAIL: Final = 64 << 10  # of an archive: its list of contents stands at its end
+TAIL: Final = 256 << 10  # of an archive: its list of contents stands at its end
 UNKNOWN: Final = "application/octet-stream"
 
 # Readers accept a header after some junk; what mail gateways put there is shorter than this.
