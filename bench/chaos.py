@@ -1,4 +1,8 @@
-"""Kills, freezes and restarts under load, then counts. `python -m bench.chaos --help`."""
+"""Kills, freezes and restarts under load, then counts. `python -m bench.chaos --help`.
+
+A freeze is no matter of luck: a worker is stopped while it runs a job that cannot end before, and
+goes on only when another worker has claimed that job and the run may end for both.
+"""
 
 import argparse
 import asyncio
@@ -11,7 +15,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 from uuid import UUID, uuid4
@@ -28,18 +32,25 @@ from docmill.core.jobs import (
     Ending,
     Finished,
     JobId,
+    ReportProgress,
     StoredResult,
     Usage,
 )
 from docmill.core.owners import OwnerKey
-from docmill.db import documents, embedded, jobs, migrate, owners
-from docmill.db.pool import OUTAGES, Pool, open_pool
-from docmill.db.signals import WORK, Bell
-from docmill.work.worker import Note
+from docmill.db import embedded, migrate
+from docmill.db.notify import WORK, Notifier
+from docmill.db.pool import OUTAGES, Connection, Pool, open_pool
+from docmill.documents import queries
+from docmill.queue import enqueue
 
 OWNERS: Final = 40
+# Of the workers so many are never frozen: somebody has to take the jobs of the others over.
+LIVELY: Final = 2
+PATIENCE: Final = 60.0
+# A thawed worker is not killed so soon: it has something stale to write.
+SPARED: Final = 1.0
 FEEDERS: Final = 6
-LEASE: Final = RULES.lease.total_seconds()
+ACKNOWLEDGED: Final = "acknowledged"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,10 +67,14 @@ class Plan:
     limit: float = 600.0
 
 
-async def pretend(job: Claimed, note: Note) -> tuple[Ending, Usage | None]:
-    """A run that takes its time and says so."""
+async def pretend(job: Claimed, note: ReportProgress) -> tuple[Ending, Usage | None]:
+    """A run that takes its time and says so; a bait waits until its gate is there."""
     note(50, "half of it")
-    await asyncio.sleep(random.expovariate(40))
+    if gate := job.options.get("gate"):
+        while not Path(gate).exists():  # noqa: ASYNC110, ASYNC240  another process opens it
+            await asyncio.sleep(0.01)
+    else:
+        await asyncio.sleep(random.expovariate(40))
     key = f"results/{job.id}.{job.claim}.gz"
     return Finished(StoredResult(key, "application/json", 2, 2, "0" * 64, "1")), Usage(1, 1, 1)
 
@@ -78,9 +93,9 @@ def enqueuer(url: str, plan: Plan, acknowledgements: Path) -> None:
 
 async def _enqueue(url: str, plan: Plan, acknowledgements: Path) -> None:
     """Adds jobs as web processes do; an id is written down only after its COMMIT was heard."""
-    left = iter(range(plan.jobs))
+    left = iter(range(plan.jobs - plan.stops))
     async with open_pool(url, size=FEEDERS) as pool:
-        bell = Bell(pool, WORK)
+        bell = Notifier(pool, WORK)
 
         async def feed() -> None:
             for _ in left:
@@ -102,31 +117,59 @@ async def _added(pool: Pool) -> UUID:
 
 async def _add(pool: Pool) -> UUID:
     """Settles an unheard COMMIT by looking, as intake does."""
-    job_id, document_id = JobId(uuid4()), DocumentId(uuid4())
-    owner = OwnerKey(f"session:{random.randrange(OWNERS)}")
-    document = NewDocument(
-        document_id, "0" * 64, 1, "application/pdf", "a.pdf", "upload", f"uploads/{document_id}", {}
-    )
-    job = jobs.NewJob(job_id, document_id, owner, "extract", None, {}, 0, str(job_id))
+    job_id = JobId(uuid4())
     try:
         async with pool.connection() as conn:
-            await owners.introduce(conn, owner)
-            await documents.add(conn, owner, document, keep=None)
-            await jobs.add(conn, job)
-            await jobs.enqueue(conn, job)
+            await _enter(conn, job_id, f"session:{random.randrange(OWNERS)}", {})
     except OUTAGES:
         if not await _exists(pool, job_id):
             raise
     return job_id
 
 
+async def _enter(conn: Connection, job_id: JobId, who: str, options: dict[str, str]) -> None:
+    owner, document_id = OwnerKey(who), DocumentId(uuid4())
+    document = NewDocument(
+        document_id, "0" * 64, 1, "application/pdf", "a.pdf", "upload", f"uploads/{document_id}", {}
+    )
+    priority = 100 if options else 0
+    job = enqueue.NewJob(
+        job_id, document_id, owner, "extract", None, options, priority, str(job_id)
+    )
+    await enqueue.ensure_owner(conn, owner)
+    await queries.insert_document(conn, owner, document, keep=None)
+    await enqueue.add_job(conn, job)
+    await enqueue.enqueue(conn, job)
+
+
 async def _exists(pool: Pool, job_id: JobId) -> bool:
     while True:
         try:
             async with pool.connection() as conn:
-                return await jobs.one(conn, job_id) is not None
+                return await enqueue.find_job(conn, job_id) is not None
         except OUTAGES:
             await asyncio.sleep(0.2)
+
+
+@dataclass(frozen=True, slots=True)
+class Bait:
+    """A job whose run ends only when its gate is there, and the claim under which it was caught."""
+
+    id: JobId
+    gate: Path
+    claim: int = 0
+
+
+HOLDER: Final = """
+SELECT claim, split_part(leased_by, '/', 3)::int FROM jobs WHERE id = %s AND status = 'processing'
+"""
+CLAIM: Final = "SELECT claim FROM jobs WHERE id = %s"
+# Somebody who was stopped inside a transaction holds its locks, and nobody could go on.
+HELD_UP: Final = """
+SELECT count(*) FROM pg_stat_activity
+ WHERE datname = current_database() AND state = 'idle in transaction'
+   AND clock_timestamp() - state_change > interval '100 ms'
+"""
 
 
 class Storm:
@@ -139,7 +182,9 @@ class Storm:
         self._server: embedded.Server = embedded.start(folder / "pg")
         self.url: str = self._server.url
         self._pids: list[int] = []
-        self._frozen: dict[int, float] = {}
+        self._frozen: dict[int, Bait] = {}
+        self._spared: dict[int, float] = {}
+        self.caught: int = 0
 
     def begin(self) -> None:
         asyncio.run(migrate.migrate(self.url))
@@ -159,15 +204,58 @@ class Storm:
         if fault == "restart":
             self._restart()
             return
-        lively = [pid for pid in self._pids if pid not in self._frozen]
-        if not lively:
+        if fault == "stop":
+            self._freeze()
             return
-        pid = self._random.choice(lively)
-        if fault == "kill":
-            self._kill(pid)
-        else:
+        now = time.monotonic()
+        lively = [pid for pid in self._lively() if self._spared.get(pid, 0.0) < now]
+        if lively:
+            self._kill(self._random.choice(lively))
+
+    def _has_room(self) -> bool:
+        self._thaw()
+        return len(self._lively()) > LIVELY
+
+    def _is_thawed(self) -> bool:
+        self._thaw()
+        return not self._frozen
+
+    def _lively(self) -> list[int]:
+        return [pid for pid in self._pids if pid not in self._frozen]
+
+    def _freeze(self) -> None:
+        """Stop whoever runs the bait, in the middle of its run and outside any transaction."""
+        wait_for(self._has_room, "another worker is free")
+        bait = self._lay_bait()
+        wait_for(lambda: self._catch(bait), "a worker runs the bait")
+
+    def _lay_bait(self) -> Bait:
+        job_id = JobId(uuid4())
+        bait = Bait(job_id, self._folder / f"gate-{job_id}")
+
+        async def enter() -> None:
+            async with await psycopg.AsyncConnection.connect(self.url) as conn:
+                await _enter(conn, job_id, f"session:bait-{job_id}", {"gate": str(bait.gate)})
+
+        asyncio.run(enter())
+        with (self._folder / ACKNOWLEDGED).open("a") as told:
+            told.write(f"{job_id}\n")
+        return bait
+
+    def _catch(self, bait: Bait) -> bool:
+        with psycopg.connect(self.url, autocommit=True) as conn:
+            row = conn.execute(HOLDER, (bait.id,)).fetchone()
+            if row is None or row[1] not in self._lively():
+                return False
+            claim, pid = row
             os.kill(pid, signal.SIGSTOP)
-            self._frozen[pid] = time.monotonic() + LEASE * self._random.uniform(1.2, 2)
+            time.sleep(0.15)
+            held_up = conn.execute(HELD_UP).fetchone()
+            if held_up != (0,) or conn.execute(HOLDER, (bait.id,)).fetchone() != row:
+                os.kill(pid, signal.SIGCONT)
+                return False
+        self._frozen[pid] = replace(bait, claim=claim)
+        return True
 
     def _kill(self, pid: int) -> None:
         os.kill(pid, signal.SIGKILL)
@@ -178,23 +266,35 @@ class Storm:
         os.kill(self._server.pid, signal.SIGQUIT)
         self._server = embedded.start(self._folder / "pg")
 
-    def _thaw(self, *, all_of_them: bool = False) -> None:
-        for pid, until in list(self._frozen.items()):
-            if all_of_them or time.monotonic() > until:
+    def _thaw(self) -> None:
+        """Those whose job another worker has by now go on, and find that their run may end."""
+        for pid, bait in list(self._frozen.items()):
+            with psycopg.connect(self.url) as conn:
+                row = conn.execute(CLAIM, (bait.id,)).fetchone()
+            if row and row[0] > bait.claim:
+                bait.gate.touch()
                 os.kill(pid, signal.SIGCONT)
                 del self._frozen[pid]
+                self._spared[pid] = time.monotonic() + SPARED
+                self.caught += 1
 
     def settle_down(self) -> None:
-        while self._frozen:
-            self._thaw()
-            time.sleep(0.1)
+        wait_for(self._is_thawed, "others have the jobs of the frozen")
+        time.sleep(SPARED)  # what the last of them has to write is written, or refused, by then
 
     def end(self) -> None:
-        self._thaw(all_of_them=True)
         for pid in self._pids:
             os.kill(pid, signal.SIGKILL)
             os.waitpid(pid, 0)
         self._server.stop()
+
+
+def wait_for(fact: Callable[[], bool], what: str) -> None:
+    until = time.monotonic() + PATIENCE
+    while not fact():
+        if time.monotonic() > until:
+            raise TimeoutError(f"{what}: not within {PATIENCE:.0f} s")
+        time.sleep(0.01)
 
 
 def waiting(url: str) -> int:
@@ -207,7 +307,7 @@ def waiting(url: str) -> int:
 def run(plan: Plan, *, tell: Callable[[str], None] = lambda _: None) -> Verdict:
     """Make the storm, wait until the queue is drained, and judge."""
     folder = Path(tempfile.mkdtemp(prefix="docmill-chaos-", dir="/tmp"))
-    told = folder / "acknowledged"
+    told = folder / ACKNOWLEDGED
     told.touch()
     deadline = time.monotonic() + plan.limit
     storm = Storm(plan, folder)
@@ -220,6 +320,7 @@ def run(plan: Plan, *, tell: Callable[[str], None] = lambda _: None) -> Verdict:
             if number % 100 == 0:
                 tell(f"{number} faults, {waiting(storm.url)} jobs open")
         storm.settle_down()
+        tell(f"{storm.caught} of {plan.stops} stops froze a run until another worker had its job")
         os.waitpid(feeder, 0)
         while waiting(storm.url) and time.monotonic() < deadline:
             time.sleep(0.2)

@@ -11,10 +11,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 
 from bench.ground import ROOT, Ground
-from bench.rows import Row, spread
-from docmill.work.child import Limits, Nursery, Returned, Task
+from docmill.sandbox.limits import RunLimits
+from docmill.sandbox.outcome import RunReturned, Task
+from docmill.sandbox.pool import SandboxPool
+from eval.rows import Row, spread
 
-TESTS = ROOT / "tests" / "work"
+TESTS = ROOT / "tests" / "sandbox"
 TASK = Task("echo", "a.txt", "text/plain")
 ECHO = "probes:echo"
 
@@ -28,16 +30,16 @@ def measure(ground: Ground) -> Iterator[Row]:
 
 
 async def runs(count: int, pipelines: Sequence[str]) -> list[float]:
-    """Seconds of each run, one after the other, in a nursery that is warm."""
+    """Seconds of each run, one after the other, in a fork server that is warm."""
     document = os.open(os.devnull, os.O_RDONLY)
     took: list[float] = []
-    async with Nursery(Limits(), pipelines=pipelines, paths=[str(TESTS)]) as nursery:
-        await nursery.warm()
+    async with SandboxPool(RunLimits(), pipelines=pipelines, paths=[str(TESTS)]) as sandbox:
+        await sandbox.warm()
         for _ in range(count):
             began = time.perf_counter()
-            ran = await nursery.run(TASK, document, lambda _percent, _stage: None)
+            ran = await sandbox.run(TASK, document, lambda _percent, _stage: None)
             took.append(time.perf_counter() - began)
-            assert isinstance(ran, Returned), ran
+            assert isinstance(ran, RunReturned), ran
     os.close(document)
     return took
 

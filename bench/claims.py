@@ -12,9 +12,9 @@ import psycopg
 
 from bench import filling
 from bench.ground import Ground
-from bench.rows import Row
-from docmill.db import queue
 from docmill.db.pool import Connection
+from docmill.queue import claim
+from eval.rows import Row
 
 SLOTS: Final = 3
 SAMPLES: Final = 200
@@ -72,7 +72,7 @@ async def _claim(conn: Connection) -> float:
     """The claim alone: it is taken back, so that each one finds the same queue."""
     await conn.execute("SELECT")  # the transaction begins outside the clock
     began = time.perf_counter()
-    claimed = await queue.claim(
+    claimed = await claim.claim(
         conn, "bench", pipelines=["extract"], slots=SLOTS, lease=timedelta(minutes=5)
     )
     took = time.perf_counter() - began

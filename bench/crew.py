@@ -16,15 +16,15 @@ from typing import Final
 import structlog
 
 from docmill.core.jobs import Retry
-from docmill.db import queue
+from docmill.db.notify import CHANGES, WORK, Notifier
 from docmill.db.pool import Pool, open_pool
-from docmill.db.signals import CHANGES, WORK, Bell
+from docmill.jobs.retention import run_upkeep
+from docmill.queue import leases, settle
+from docmill.queue.rescue import Upkeep
+from docmill.queue.worker import Runner, Worker, WorkerConfig, WorkerLinks
 from docmill.storage.local import LocalStore
-from docmill.work import identity
-from docmill.work.upkeep import Upkeep, keep_up
-from docmill.work.worker import Links, Rules, Runner, Worker
 
-RULES: Final = Rules(
+RULES: Final = WorkerConfig(
     pipelines=["extract"],
     slots=8,
     lease=timedelta(seconds=1.5),
@@ -60,24 +60,26 @@ def hush() -> None:
 
 def unfenced() -> str:
     kept, opened = UNFENCED
-    assert kept in queue.SETTLE
-    return queue.SETTLE.replace(kept, opened)
+    assert kept in settle.SETTLE
+    return settle.SETTLE.replace(kept, opened)
 
 
 def unfence() -> None:
-    vars(queue)["SETTLE"] = unfenced()
+    vars(settle)["SETTLE"] = unfenced()
 
 
-async def work(url: str, rules: Rules, store: Path, runner: Callable[[Pool], Runner]) -> None:
+async def work(
+    url: str, rules: WorkerConfig, store: Path, runner: Callable[[Pool], Runner]
+) -> None:
     """One worker and its rescuer, until SIGTERM."""
     async with open_pool(url, size=4) as pool:
-        ringing, changes, me = Bell(pool, WORK), Bell(pool, CHANGES), identity.me()
+        ringing, changes, me = Notifier(pool, WORK), Notifier(pool, CHANGES), leases.identify()
         upkeep = Upkeep(
-            pool, LocalStore(store), ringing, changes, rules, me, rescue_every=rules.lease / 3,
-            sweep_every=None,
+            pool, LocalStore(store), ringing, changes, rules, me,
+            rescue_every=min(rules.lease, RULES.lease) / 3, sweep_every=None,
         )  # fmt: skip
-        rescuing = asyncio.create_task(keep_up(upkeep))
-        worker = Worker(Links(pool, url, changes), rules, runner(pool), me)
+        rescuing = asyncio.create_task(run_upkeep(upkeep))
+        worker = Worker(WorkerLinks(pool, url, changes), rules, runner(pool), me)
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, worker.stop)
         await worker.run()
         rescuing.cancel()

@@ -9,8 +9,8 @@ import psycopg
 
 from bench.client import clients, named
 from bench.ground import DOCMILL, ROOT, Ground, started, web
-from bench.pdfs import make_pdf
-from bench.rows import Row
+from eval.pdf import make_pdf
+from eval.rows import Row
 
 CORPUS: Final = ROOT.parent / "shared" / "corpus" / "invoices"
 LIMIT: Final = 120.0

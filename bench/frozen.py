@@ -25,15 +25,18 @@ import psycopg
 from bench import crew
 from docmill.core import failpoints
 from docmill.core.documents import NewDocument
-from docmill.core.jobs import Claimed, DocumentId, JobId, Usage
+from docmill.core.jobs import Claimed, DocumentId, JobId, ReportProgress, Usage
 from docmill.core.owners import OwnerKey
-from docmill.db import documents, embedded, jobs, migrate, owners
+from docmill.db import embedded, migrate
 from docmill.db.pool import Pool
+from docmill.documents import queries
+from docmill.jobs.runner import JobRunner, RunnerParts
+from docmill.queue import enqueue
+from docmill.queue.worker import Runner
+from docmill.sandbox.limits import RunLimits
+from docmill.sandbox.outcome import RunOutcome, RunReturned
+from docmill.sandbox.pool import SandboxPool
 from docmill.storage.local import LocalStore
-from docmill.work.child import Limits, Nursery
-from docmill.work.runs import ChildRunner, Outside
-from docmill.work.verdict import Ran, Returned
-from docmill.work.worker import Note, Runner
 
 POINTS: Final = (
     "claim.before", "claim.after", "beat.before", "run.started", "result.stored", "settle.before",
@@ -42,10 +45,12 @@ POINTS: Final = (
 # These come round without a job; they are armed by the run, so that one is in hand.
 IDLE: Final = frozenset({"beat.before", "rescue.before"})
 RULES: Final = replace(
-    crew.RULES, slots=1, lease=timedelta(seconds=0.3), heartbeat=timedelta(seconds=0.05),
+    crew.RULES, slots=1, lease=timedelta(seconds=2), heartbeat=timedelta(seconds=0.05),
     poll=timedelta(seconds=0.05),
 )  # fmt: skip
-PATIENCE: Final = 20.0
+# Who takes the job over keeps it, however seldom a busy machine lets it beat.
+SUCCESSOR: Final = replace(RULES, lease=timedelta(minutes=10))
+PATIENCE: Final = 180.0
 BYTES: Final = b"%PDF-"
 
 
@@ -95,25 +100,25 @@ async def add(scene: Scene) -> JobId:
     )  # fmt: skip
     job_id, owner = JobId(uuid4()), OwnerKey("session:frozen")
     await LocalStore(scene.store).put(document.upload_key, BYTES)
-    job = jobs.NewJob(job_id, document.id, owner, "extract", None, {}, 0, str(job_id))
+    job = enqueue.NewJob(job_id, document.id, owner, "extract", None, {}, 0, str(job_id))
     async with await psycopg.AsyncConnection.connect(scene.url) as conn:
-        await owners.introduce(conn, owner)
-        await documents.add(conn, owner, document, keep=None)
-        await jobs.add(conn, job)
-        await jobs.enqueue(conn, job)
+        await enqueue.ensure_owner(conn, owner)
+        await queries.insert_document(conn, owner, document, keep=None)
+        await enqueue.add_job(conn, job)
+        await enqueue.enqueue(conn, job)
     return job_id
 
 
 def runner(scene: Scene, run: Callable[[], "asyncio.Future[None]"]) -> Callable[[Pool], Runner]:
     """The real runner, with the child's part done here."""
 
-    async def here(_job: Claimed, _file: BinaryIO, _note: Note) -> Ran:
+    async def here(_job: Claimed, _file: BinaryIO, _note: ReportProgress) -> RunOutcome:
         await run()
-        return Returned(b"{}", "1", Usage(1, 1, 1))
+        return RunReturned(b"{}", "1", Usage(1, 1, 1))
 
     def made(pool: Pool) -> Runner:
-        nursery = Nursery(Limits(), pipelines=())
-        return ChildRunner(pool, LocalStore(scene.store), nursery, Outside({"extract": here}))
+        sandbox = SandboxPool(RunLimits(), pipelines=())
+        return JobRunner(pool, LocalStore(scene.store), sandbox, RunnerParts({"extract": here}))
 
     return made
 
@@ -139,7 +144,7 @@ def successor(scene: Scene) -> None:
     async def run() -> None:
         await asyncio.to_thread(wait_for, scene.gate.exists, "the gate is open")
 
-    asyncio.run(crew.work(scene.url, RULES, scene.store, runner(scene, run)))
+    asyncio.run(crew.work(scene.url, SUCCESSOR, scene.store, runner(scene, run)))
 
 
 def wait_for(fact: Callable[[], bool], what: str) -> None:

@@ -16,9 +16,11 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Final
 
-from docmill.core import pipeline
-from docmill.core.pipeline import PDF
-from docmill.work.child import Failed, Limits, Nursery, Task
+from docmill.core import installed
+from docmill.core.plugins import PDF
+from docmill.sandbox.limits import RunLimits
+from docmill.sandbox.outcome import RunFailed, Task
+from docmill.sandbox.pool import SandboxPool
 
 CORPUS: Final = Path(__file__).parents[2] / "shared" / "corpus"
 UNCLASSIFIED: Final = frozenset({"UNKNOWN", "CRASHED"})
@@ -78,26 +80,28 @@ def mutants(count: int, seed: int) -> Iterator[bytes]:
         yield bytes(data) or b"%PDF-"
 
 
-async def feed(nursery: Nursery, name: str, data: bytes) -> str:
+async def feed(sandbox: SandboxPool, name: str, data: bytes) -> str:
     with tempfile.TemporaryFile() as file:
         file.write(data)
         file.flush()
         document = os.open(f"/proc/self/fd/{file.fileno()}", os.O_RDONLY)
         try:
-            ran = await nursery.run(Task(name, "fuzz.pdf", PDF), document, lambda *_: None)
+            ran = await sandbox.run(Task(name, "fuzz.pdf", PDF), document, lambda *_: None)
         finally:
             os.close(document)
-    return f"{ran.code} {ran.detail}" if isinstance(ran, Failed) else "result"
+    return f"{ran.code} {ran.detail}" if isinstance(ran, RunFailed) else "result"
 
 
 async def fuzz(count: int, seed: int) -> Counter[str]:
-    names = [name for name in pipeline.found() if PDF in pipeline.load(name).accepts]
+    names = [
+        name for name in installed.find_installed() if PDF in installed.load_pipeline(name).accepts
+    ]
     endings: Counter[str] = Counter()
-    limits = Limits(stall=timedelta(seconds=20), total=timedelta(seconds=60))
-    async with Nursery(limits, pipelines=names) as nursery:
+    limits = RunLimits(stall=timedelta(seconds=20), cpu=timedelta(seconds=60))
+    async with SandboxPool(limits, pipelines=names) as sandbox:
         for number, data in enumerate(mutants(count, seed)):
             for name in names:
-                ending = await feed(nursery, name, data)
+                ending = await feed(sandbox, name, data)
                 code = ending.split(" ", 1)[0]
                 endings[code] += 1
                 if code in UNCLASSIFIED:

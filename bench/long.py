@@ -12,8 +12,8 @@ import psycopg
 
 from bench.client import clients, named
 from bench.ground import DOCMILL, Ground, started, web
-from bench.pdfs import Text, make_pdf
-from bench.rows import Row
+from eval.pdf import Text, make_pdf
+from eval.rows import Row
 
 FEW: Final = 50
 LIMIT: Final = 900.0

@@ -8,7 +8,7 @@ from typing import Final
 
 from bench.client import Answer, Client, Files
 from bench.ground import Ground, web
-from bench.rows import Row
+from eval.rows import Row
 
 LARGEST: Final = 52_428_800
 FILES: Final = 5

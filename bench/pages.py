@@ -11,8 +11,8 @@ import psycopg
 from bench import filling
 from bench.client import clients, flood
 from bench.ground import Ground, Site, web
-from bench.rows import Row, Spread, spread
 from docmill.core import owners
+from eval.rows import Row, Spread, spread
 
 JOBS: Final = 10_000
 FLOOR: Final = 300

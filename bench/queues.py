@@ -13,7 +13,7 @@ from uuid import uuid4
 
 from bench.contenders import bare_loop, docmill_queue, pgqueuer_queue, procrastinate_queue
 from bench.ground import Ground, apart
-from bench.rows import Row, Spread, spread
+from eval.rows import Row, Spread, spread
 
 PEERS: Final = (procrastinate_queue, pgqueuer_queue, bare_loop)
 BATCHES: Final = (10, 100)

@@ -3,9 +3,7 @@
 `python -m bench.readers [FOLDER]`: docmill, pdfplumber's text, invoice2data; same files, same run.
 """
 
-import json
 import logging
-import multiprocessing
 import os
 import tempfile
 from collections.abc import Callable, Iterator
@@ -16,30 +14,25 @@ import pdfplumber
 from invoice2data import extract_data
 from invoice2data.extract.loader import read_templates
 
-from bench import indonesian, wild
 from bench.ground import Ground
-from bench.invoices import CORPUS, judged, macro, read, steps_of
-from bench.rows import Row
-from bench.scans import scanned
 from docmill.reading import ocr
+from eval import indonesian
+from eval.rows import Row
+from eval.scans import scanned
+from eval.score_invoices import CORPUS, read
 
 SLOW: Final = 5  # files that are enough for whoever takes a second for each
 
 
 def measure(ground: Ground) -> Iterator[Row]:
-    """Speed on the shared invoices where they are at hand, else on made ones; then how well."""
+    """On the shared invoices where they are at hand, else on made ones."""
     with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        made = {"indonesian": indonesian.make, "wild": wild.make}
-        for kind, make in made.items():
-            make(folder / kind, ground.count(60, 15), 7)
+        made = Path(name)
+        indonesian.make(made, ground.count(60, 15), 7)
         real = CORPUS / "invoices"
-        known = real if real.is_dir() else folder / "wild"
+        known = real if real.is_dir() else made
         yield from _speed(sorted(known.glob("*.pdf"))[: ground.count(40, 8)])
-        yield from _pictures(sorted((folder / "indonesian").glob("*.pdf"))[: ground.count(6, 2)])
-        for each in (real, folder / "indonesian", folder / "wild"):
-            if each.is_dir():
-                yield from _accuracy(each)
+        yield from _pictures(sorted(made.glob("*.pdf"))[: ground.count(6, 2)])
 
 
 def _speed(files: list[Path]) -> Iterator[Row]:
@@ -94,7 +87,7 @@ def _page_count(files: list[Path]) -> int:
 
 
 def _pictures(files: list[Path]) -> Iterator[Row]:
-    if not ocr.installed():
+    if not ocr.is_installed():
         return
     with tempfile.TemporaryDirectory() as name:
         scans = [_scanned(path, Path(name)) for path in files]
@@ -112,20 +105,3 @@ def _scanned(path: Path, folder: Path) -> Path:
     made = folder / path.name
     made.write_bytes(scanned(path.read_bytes()))
     return made
-
-
-def _accuracy(folder: Path) -> Iterator[Row]:
-    records = json.loads((folder / "truth.json").read_text())
-    with multiprocessing.Pool(2) as pool:
-        results = pool.map(read, [folder / record["file"] for record in records])
-    found = {digest: data for digest, data, _ in results}
-    score, steps = macro(records, found), steps_of(judged(records, found))
-    sure = [right for step, rights in steps.items() if step >= 0.9 for right in rights]
-    share = sum(sure) / max(len(sure), 1)
-    told = ", ".join(f"{step:.2f}: {sum(r)}/{len(r)}" for step, r in sorted(steps.items()))
-    yield Row(
-        f"{folder.name}, {len(records)} files: macro score", f"{score:.4f}",
-        f"right by confidence {told}; {100 * share:.1f} % from 0.9 on",
-        floor="98 % from 0.9 on", kept=share >= 0.98,
-        figures={"macro": score, "sure_right": share, "right_by_confidence": told},
-    )  # fmt: skip

@@ -7,7 +7,7 @@ from typing import Final
 
 from bench.client import Client, Files, clients, flood, timed
 from bench.ground import Ground, Site, web
-from bench.rows import Pace, Row, spread
+from eval.rows import Pace, Row, spread
 
 CLIENTS: Final = 50
 CROWD: Final = 1000

@@ -16,27 +16,23 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from rich.console import Console
-from rich.table import Table
 
 from bench import (
     child_overhead,
     claims,
     end_to_end,
-    finding,
-    layout,
-    layout_lines,
     long,
     memory,
     pages,
     queues,
     readers,
-    reading,
+    search,
     statuses,
     uploads,
 )
 from bench.ground import ROOT, Ground, prepared
-from bench.rows import Row
 from docmill import __version__
+from eval.rows import Row, draw_table
 
 OUT: Final = ROOT / "bench" / "out"
 console: Final = Console(width=150, highlight=False)
@@ -51,10 +47,7 @@ PARTS: Final[dict[str, Callable[[Ground], Iterator[Row]]]] = {
     "child": child_overhead.measure,
     "end_to_end": end_to_end.measure,
     "readers": readers.measure,
-    "search": finding.measure,
-    "reading": reading.measure,
-    "layout": layout.measure,
-    "lines": layout_lines.measure,
+    "search": search.measure,
     "long": long.measure,
 }
 
@@ -70,7 +63,7 @@ def main() -> None:
     with prepared(quick=given.quick) as ground:
         rows = [row for name in given.only or PARTS for row in _measured(name, ground)]
     seconds = time.monotonic() - began
-    console.print(drawn(rows))
+    console.print(draw_table(rows))
     console.print(f"{_machine(load)}; {seconds:.0f} s in all{_warning(load)}")
     OUT.mkdir(exist_ok=True)
     facts = {"at": datetime.now(UTC).isoformat(), "version": __version__, "machine": _machine(load)}
@@ -85,25 +78,6 @@ def _measured(name: str, ground: Ground) -> list[Row]:
         console.print(f"{row.what}: {row.docmill}; {row.other}", style="dim")
     console.print(f"{name} took {time.monotonic() - began:.0f} s", style="dim")
     return rows
-
-
-def drawn(rows: list[Row]) -> Table:
-    table = Table(caption="ratio: docmill's speed over the other's; above 1, docmill is faster")
-    for name in ("what", "docmill", "peer or bare limit"):
-        table.add_column(name)
-    table.add_column("ratio", justify="right")
-    table.add_column("floor")
-    for row in rows:
-        ratio = "" if row.ratio is None else f"{row.ratio:.2f}"
-        style = "red" if row.kept is False else ""
-        table.add_row(row.what, row.docmill, row.other, ratio, _floor(row), style=style)
-    return table
-
-
-def _floor(row: Row) -> str:
-    if row.kept is None:
-        return row.floor
-    return f"{row.floor}: {'kept' if row.kept else 'MISSED'}"
 
 
 def _plain(row: Row) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import Final
 
 from bench.client import Answer, Client, Files, clients, flood, timed
 from bench.ground import Ground, Site, serving, web
-from bench.rows import Pace, Row, spread
+from eval.rows import Pace, Row, spread
 
 BYTES: Final = 200_000
 CLIENTS: Final = 16

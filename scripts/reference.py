@@ -13,17 +13,17 @@ from unittest.mock import Mock
 from pydantic import AliasChoices
 from pydantic.fields import FieldInfo
 
-from docmill import settings
-from docmill.cli.commands import COMMANDS, load
+from docmill import app, settings
+from docmill.app import App
+from docmill.cli.commands import COMMANDS, load_command
 from docmill.core import faults, jobs
 from docmill.core.jobs import Status
 from docmill.db import migrate
-from docmill.web import app as web_app
-from docmill.web.api.results import WORDS
-from docmill.web.rules import Rules
-from docmill.wiring import Services
+from docmill.invoices import fields
+from docmill.web.config import WebConfig
 
 FOLDER: Final = Path(__file__).resolve().parent.parent / "docs" / "reference"
+SOURCE: Final = FOLDER.parents[1] / "src" / "docmill"
 MADE: Final = "<!-- Written by `make reference` from the code. Do not edit. -->"
 
 # What the code does not say itself, for people. A word that is missing there is a KeyError here.
@@ -127,7 +127,7 @@ def faults_page() -> str:
     rows = (
         (f"`{fault.code}`", str(fault.status), _said(fault), fault.advice,
          "yes" if fault.retried else "no")
-        for fault in faults.TABLE
+        for fault in faults.FAULTS.values()
     )  # fmt: skip
     return _page("Faults", intro, _table(("code", "status", "says", "what to do", "retried"), rows))
 
@@ -141,7 +141,7 @@ def commands_page() -> str:
         "Exit codes: 0 done; 1 a fault, told in two lines (what happened, what to do); 2 wrong "
         "usage. Every command has `--help`; `docmill --version` prints the version."
     )
-    parts = (part for name in COMMANDS for part in _command(load(name), f"docmill {name}"))
+    parts = (part for name in COMMANDS for part in _command(load_command(name), f"docmill {name}"))
     return _page("Commands", intro, *parts)
 
 
@@ -167,14 +167,14 @@ def _paragraphs(text: str) -> str:
 
 def api_page() -> str:
     # The routes and their answers need no database; nothing is asked of the services.
-    document = web_app.create(Mock(spec=Services), Rules()).openapi()
+    document = app.create_web(Mock(spec=App), WebConfig()).openapi()
     intro = (
         "Every route, from the OpenAPI document that a running server gives at `/openapi.json`. "
         "Errors are problem documents; [faults](faults.md) explains their codes."
     )
     routes = (
         _route(f"{method.upper()} {path}", operation)
-        for path, operations in document["paths"].items()
+        for path, operations in sorted(document["paths"].items())
         for method, operation in operations.items()
     )
     schemas = (
@@ -249,11 +249,16 @@ def _shape(schema: Mapping[str, Any]) -> str:
 
 def jobs_page() -> str:
     states = (
-        (f"`{status}`", jobs.LABELS[status], f"`{WORDS[status]}`", WORDING["statuses"][status])
+        (
+            f"`{status}`",
+            status.label,
+            f"`{status.row.api_word}`",
+            status.row.meaning,
+        )
         for status in Status
     )
     moves = (
-        (f"`{one}`", f"`{to}`", WORDING["moves"][f"{one} > {to}"])
+        (f"`{one}`", f"`{to}`", one.row.moves[to])
         for one in Status
         for to in Status
         if (one, to) in jobs.MOVES
@@ -262,7 +267,7 @@ def jobs_page() -> str:
         "Statuses": _table(("status", "shown as", "in `/api/job-status`", "meaning"), states),
         "Moves": _table(("from", "to", "when"), moves),
         "Retries": _retries(jobs.Retry()),
-        "Events": _listed("job_events", "kind", WORDING["events"]),
+        "Events": _listed("job_events", "kind", WORDING["events"], _is_event_written),
         "Outcomes of attempts": _listed("job_attempts", "outcome", WORDING["outcomes"]),
     }
     intro = "Moves that are not in the table are refused by the database itself."
@@ -278,14 +283,51 @@ def _retries(rule: jobs.Retry) -> str:
     )
 
 
-def _listed(table: str, column: str, says: Mapping[str, str]) -> str:
+def _listed(
+    table: str,
+    column: str,
+    says: Mapping[str, str],
+    is_written: Callable[[str], bool] = bool,
+) -> str:
     """The words that the schema allows in a column."""
-    sql = "\n".join(migration.sql for migration in migrate.read(migrate.FOLDER))
+    sql = "\n".join(migration.sql for migration in migrate.read_migrations(migrate.FOLDER))
     inside = re.search(rf"CREATE TABLE {table} \((.*?)\n\)", sql, re.DOTALL)
     found = re.search(rf"CHECK \({column} IN \((.*?)\)\)", inside[1] if inside else "", re.DOTALL)
     assert found, f"{table}.{column} has no list of words"
-    rows = ((f"`{word}`", says[word]) for word in re.findall(r"'(\w+)'", found[1]))
+    rows = (
+        (f"`{word}`", says[word] if is_written(word) else "Allowed; nothing writes it.")
+        for word in re.findall(r"'(\w+)'", found[1])
+    )
     return _table((column, "meaning"), rows)
+
+
+def _is_event_written(word: str) -> bool:
+    """Whether a module that writes events has the word in quotes."""
+    quoted = re.compile(rf"['\"]{word}['\"]")
+    sources = (path.read_text("utf-8") for path in SOURCE.rglob("*.py"))
+    return any("INSERT INTO job_events" in text and quoted.search(text) for text in sources)
+
+
+def invoices_page() -> str:
+    intro = (
+        "Every value of an invoice, by its path in results, edits and mapping files; in a mapping "
+        "file a line's value is written with a dot before its name, such as `.amount`. *Needed*: a "
+        "person is asked for it where it is missing. *Doubted*: a person is asked to look where it "
+        "was read without certainty. *Learned*: a correction teaches where it stands in documents "
+        "of the same layout. *Read*: every result names it; others are there where they are given."
+    )
+    heads = ("path", "label", "kind", "needed", "doubted", "learned", "read")
+    parts = [
+        f"## {title}\n\n{_table(heads, map(_invoice_field, rows))}"
+        for title, rows in (("Invoice", fields.FIELDS), ("Each line", fields.LINE_FIELDS))
+    ]
+    return _page("Invoices", intro, *parts)
+
+
+def _invoice_field(field: fields.InvoiceField) -> tuple[str, ...]:
+    flags = (field.needed, field.doubted, field.taught, field.read)
+    words = ("yes" if flag else "" for flag in flags)
+    return (f"`{field.path}`", field.label, str(field.kind), *words)
 
 
 PAGES: Final[Mapping[str, Callable[[], str]]] = {
@@ -294,6 +336,7 @@ PAGES: Final[Mapping[str, Callable[[], str]]] = {
     "commands.md": commands_page,
     "api.md": api_page,
     "jobs.md": jobs_page,
+    "invoices.md": invoices_page,
 }
 
 if __name__ == "__main__":

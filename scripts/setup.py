@@ -1,6 +1,7 @@
 """Makes .venv ready to run docmill, with nothing but the machine's Python; fast when it is.
 
 uv does the work where it is on PATH, else venv and pip. What is installed comes from the locks.
+It prints one line for each step it takes; what the tools say is shown only when one fails.
 """
 
 import argparse
@@ -11,7 +12,9 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Sequence
+import time
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 if sys.version_info < (3, 11):  # noqa: UP036  the machine's Python is not the project's
@@ -52,12 +55,12 @@ def make_venv() -> None:
     """A folder whose Python is gone (moved, upgraded) is made anew."""
     if PYTHON.exists():
         return
-    say("making .venv")
-    if shutil.which("uv"):
-        run(["uv", "venv", "--quiet", "--clear", "--python", sys.executable, str(VENV)])
-        return
-    need_ensurepip()
-    run([sys.executable, "-m", "venv", "--clear", str(VENV)])
+    with step("making .venv"):
+        if shutil.which("uv"):
+            run(["uv", "venv", "--quiet", "--clear", "--python", sys.executable, str(VENV)])
+            return
+        need_ensurepip()
+        run([sys.executable, "-m", "venv", "--clear", str(VENV)])
 
 
 def need_ensurepip() -> None:
@@ -74,9 +77,9 @@ def install(stamps: dict[str, str], name: str, locks: Sequence[str]) -> None:
     now = digest([ROOT / lock for lock in locks])
     if stamps.get(name) == now:
         return
-    say(f"installing {', '.join(locks)}")
     words = [word for lock in locks for word in ("-r", str(ROOT / lock))]
-    run([*installer(), "--require-hashes", "--no-deps", *words])
+    with step(f"installing {', '.join(locks)}"):
+        run([*installer(), "--require-hashes", "--no-deps", *words])
     stamp(stamps, name, now)
 
 
@@ -85,8 +88,8 @@ def install_project(stamps: dict[str, str]) -> None:
     now = digest([ROOT / "pyproject.toml"])
     if stamps.get("project") == now and (VENV / "bin" / "docmill").exists():
         return
-    say("installing docmill itself")
-    run([*installer(), "--no-deps", "--no-build-isolation", "-e", str(ROOT)])
+    with step("installing docmill itself"):
+        run([*installer(), "--no-deps", "--no-build-isolation", "-e", str(ROOT)])
     stamp(stamps, "project", now)
 
 
@@ -104,8 +107,8 @@ def install_debian(stamps: dict[str, str]) -> None:
     missing = [package for package in DEBIAN if not has(package)]
     now = " ".join(missing)
     if missing and stamps.get("debian") != now:
-        say(f"installing from Debian: {now}")
-        apt_install(missing)
+        with step(f"installing from Debian: {now}"):
+            apt_install(missing)
         stamp(stamps, "debian", now)
         missing = [package for package in missing if not has(package)]
     if missing:
@@ -116,11 +119,11 @@ def install_debian(stamps: dict[str, str]) -> None:
 def install_azurite(stamps: dict[str, str]) -> None:
     """Azure's emulator, for the tests of its store. It is only to be had from npm."""
     if stamps.get("azurite") != AZURITE and shutil.which("npm"):
-        say(f"installing {AZURITE}")
         quiet = ["--no-save", "--no-package-lock", "--no-audit", "--no-fund", "--loglevel=error"]
         command = ["npm", "install", *quiet, "--prefix", str(NODE), AZURITE]
         NODE.mkdir(exist_ok=True)
-        subprocess.run(command, cwd=NODE, capture_output=True, check=False)
+        with step(f"installing {AZURITE}"):
+            subprocess.run(command, cwd=NODE, capture_output=True, check=False)
         stamp(stamps, "azurite", AZURITE)
     if not (NODE / "node_modules" / ".bin" / "azurite-blob").exists():
         say("skipped, so the tests of Azure will be skipped too: azurite, which npm installs")
@@ -146,9 +149,13 @@ def apt_install(packages: Sequence[str]) -> bool:
 def run(command: list[str]) -> None:
     # A virtual environment that happens to be active must not become the target.
     env = {name: value for name, value in os.environ.items() if name != "VIRTUAL_ENV"}
-    done = subprocess.run(command, cwd=ROOT, env=env, check=False)
+    done = subprocess.run(
+        command, cwd=ROOT, env=env, check=False,
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+    )  # fmt: skip
     if done.returncode != 0:
-        sys.exit(f"This command failed: {' '.join(command)}\nMend what it says, then try again.")
+        said = done.stdout.decode(errors="replace").strip()
+        sys.exit(f"{said}\nThis command failed: {' '.join(command)}\nMend it, then try again.")
 
 
 def digest(paths: Sequence[Path]) -> str:
@@ -162,6 +169,22 @@ def read_stamps() -> dict[str, str]:
 def stamp(stamps: dict[str, str], name: str, value: str) -> None:
     stamps[name] = value
     STAMPS.write_text(json.dumps(stamps))
+
+
+@contextmanager
+def step(words: str) -> Generator[None]:
+    """One line: what is done, and at its end how long that took."""
+    sys.stdout.write(f"setup: {words} ...")
+    sys.stdout.flush()
+    began_at = time.monotonic()
+    try:
+        yield
+    except BaseException:
+        sys.stdout.write(" failed\n")
+        sys.stdout.flush()
+        raise
+    sys.stdout.write(f" {time.monotonic() - began_at:.0f} s\n")
+    sys.stdout.flush()
 
 
 def say(words: str) -> None:

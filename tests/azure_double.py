@@ -8,11 +8,11 @@ from io import BytesIO
 from typing import Any, Final
 from uuid import uuid4
 
-from docmill.core.faults import Faulted
-from docmill.reading.blocks import Block, Kind, blocks_of
+from docmill.core.faults import DocmillError
+from docmill.reading.blocks import Block, BlockKind, find_blocks
 from docmill.reading.pages import Box, Line, Page, Word
 from docmill.reading.pdf import open_pdf
-from docmill.reading.tables import Table
+from docmill.reading.tables.model import PageTable
 from doubles import Asked, Double, told
 
 KEY: Final = "the key"
@@ -20,7 +20,7 @@ API: Final = "2024-11-30"
 ROOT: Final = "/documentintelligence/documentModels"
 MODELS: Final = ("prebuilt-read", "prebuilt-layout")
 FEATURES: Final = ("keyValuePairs",)
-ROLES: Final = {Kind.HEADER: "pageHeader", Kind.FOOTER: "pageFooter"}
+ROLES: Final = {BlockKind.HEADER: "pageHeader", BlockKind.FOOTER: "pageFooter"}
 AT_ONCE: Final = {"retry_after": "0"}
 
 _ANALYZE: Final = re.compile(rf"{ROOT}/([\w.~-]+):analyze")
@@ -100,7 +100,7 @@ class AzureDouble(Double):
             return told("200 OK", {**state, "status": "failed", "error": failure})
         try:
             result = analysis(operation)
-        except Faulted:
+        except DocmillError:
             error = {"code": "InvalidRequest", "innererror": {"code": "InvalidContent"}}
             return told("200 OK", {**state, "status": "failed", "error": error})
         return told("200 OK", {**state, "status": "succeeded", "analyzeResult": result})
@@ -146,7 +146,7 @@ class _Writer:
             "spans": [{"offset": start, "length": len(self.content) - start}],
             "words": [self._word(word) for word in page.words], "lines": lines,
         })  # fmt: skip
-        for block in blocks_of(page):
+        for block in find_blocks(page):
             self._block(block, page)
         if self.pairs is not None:
             self.pairs += [pair for line in page.lines for pair in self._pairs(line, page)]
@@ -174,7 +174,7 @@ class _Writer:
         placed = self._placed(block.text, block.box, page)
         self.paragraphs.append(placed | ({"role": role} if role else {}))
 
-    def _table(self, table: Table, page: Page) -> None:
+    def _table(self, table: PageTable, page: Page) -> None:
         """Every cell is a paragraph as well."""
         cells: list[Json] = []
         for cell in table.cells:

@@ -2,27 +2,49 @@
 
 import asyncio
 import itertools
-import shutil
-import tempfile
-from collections.abc import AsyncIterator, Iterator
+import os
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator
+from contextlib import AbstractAsyncContextManager
+from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
+import httpx2
 import psycopg
 import pytest
 from hypothesis import settings
 from psycopg import sql
 from psycopg.conninfo import make_conninfo
 
+from docmill.core.installed import find_rooms
 from docmill.db import embedded, migrate
 from docmill.db.pool import Connection, Pool, open_pool
 from emulators import Started
+from folders import quick, quick_folder
+from sites import Site, Start, running
+from terminal import Served, Terminal
+
+# Before pytest makes the first of its folders: most tests write and sync many files.
+os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(quick()))
+
+# One thread each, as in a worker's children: two that wait for each other on busy cores spin.
+for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ.setdefault(name, "1")
 
 # No test is timed: a busy machine is slow, not wrong.
 settings.register_profile("docmill", deadline=None)
 settings.load_profile("docmill")
 
+if find_rooms().broken or not find_rooms().rooms:
+    pytest.exit(
+        "docmill is installed with the entry points of another commit: run "
+        f"`.venv/bin/python -m pip install --no-deps -e .` {find_rooms().broken}"
+    )
+
 TEMPLATE = "template_docmill"
 NUMBERS = itertools.count(1)
+WAIT = timedelta(minutes=1)
+LOCK = timedelta(seconds=20)
 
 
 @pytest.fixture(scope="session")
@@ -41,15 +63,13 @@ def addresses(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, st
 @pytest.fixture(scope="session")
 def server_url() -> Iterator[str]:
     """One PostgreSQL per xdist worker; its data may be lost with the machine, so it never syncs."""
-    # pytest's own temporary folders are too deep for a socket's path.
-    folder = Path(tempfile.mkdtemp(prefix="docmill-tests-", dir="/tmp"))
     unsafe = {"fsync": "off", "full_page_writes": "off", "max_connections": "200"}
-    server = embedded.start(folder, options=unsafe)
-    try:
-        yield server.url
-    finally:
-        server.stop()
-        shutil.rmtree(folder)
+    with quick_folder("tests") as folder:
+        server = embedded.start(folder, options=unsafe)
+        try:
+            yield server.url
+        finally:
+            server.stop()
 
 
 @pytest.fixture(scope="session")
@@ -75,7 +95,8 @@ def database_url(server_url: str, template: str) -> Iterator[str]:
 
 @pytest.fixture
 async def pool(database_url: str) -> AsyncIterator[Pool]:
-    async with open_pool(database_url) as opened:
+    # Patient: on a busy machine a hundred requests at once wait long for each other.
+    async with open_pool(database_url, wait=WAIT, lock=LOCK) as opened:
         yield opened
 
 
@@ -83,3 +104,51 @@ async def pool(database_url: str) -> AsyncIterator[Pool]:
 async def conn(database_url: str) -> AsyncIterator[Connection]:
     async with await psycopg.AsyncConnection.connect(database_url) as connection:
         yield connection
+
+
+@pytest.fixture
+def terminal(tmp_path: Path) -> Terminal:
+    return Terminal(tmp_path)
+
+
+@pytest.fixture(scope="session")
+def served() -> Iterator[Served]:
+    """One docmill for all tests that only ask it something."""
+    settings = {
+        "AUTH_MODE": "session",  # every test is another person
+        "DOCMILL_UPLOADS_PER_MINUTE": "0",
+        "DOCMILL_DEFAULT_PIPELINE": "extract",
+    }
+    with quick_folder("cli") as home:
+        served = Served(Terminal(home, settings), home / "data")
+        try:
+            yield served
+        finally:
+            served.stop()
+
+
+@pytest.fixture
+def desk(terminal: Terminal, served: Served) -> Terminal:
+    """A person whose commands go to that docmill, with no job yet."""
+    return terminal.with_(DOCMILL_URL=served.url)
+
+
+@pytest.fixture
+def start(pool: Pool, database_url: str, tmp_path: Path) -> Start:
+    def begin(**rules: Any) -> AbstractAsyncContextManager[Site]:
+        given: dict[str, Any] = {"listen_url": database_url, **rules}
+        return running(pool, tmp_path / "store", **given)
+
+    return begin
+
+
+@pytest.fixture
+async def site(start: Start) -> AsyncGenerator[Site]:
+    async with start() as running_site:
+        yield running_site
+
+
+@pytest.fixture
+async def client(site: Site) -> AsyncGenerator[httpx2.AsyncClient]:
+    async with site.client() as opened:
+        yield opened

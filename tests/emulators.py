@@ -17,8 +17,9 @@ from urllib.parse import quote
 import httpx2
 import pytest
 
+from waits import PATIENCE
+
 BUCKET: Final = "docmill-tests"
-PATIENCE: Final = 60.0
 ROOT: Final = Path(__file__).parents[1]
 AZURITE: Final = ROOT / ".venv" / "node" / "node_modules" / ".bin" / "azurite-blob"
 # Azurite's account is the same for everybody and written in its manual.
@@ -47,7 +48,7 @@ def running(command: Sequence[str | Path], port: int, folder: Path) -> Generator
         yield
     finally:
         process.terminate()
-        process.wait(20)
+        process.wait(PATIENCE)
 
 
 def _answers(port: int) -> bool:

@@ -5,16 +5,17 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from typing import Any
 
-from docmill.cli.gateway import converter
 from docmill.core.jobs import JobId
-from docmill.core.pipeline import PDF
+from docmill.core.plugins import PDF
 from docmill.db.pool import Pool
-from docmill.gateway.app import Convert, create
-from docmill.storage import Store
+from docmill.invoices.gateway import Convert, create_app
+from docmill.processes.gateway import make_converter
+from docmill.sandbox.pool import SandboxPool
+from docmill.storage.contract import Store
 from docmill.web import server
-from docmill.work.child import Limits, Nursery
-from invoices import paper
+from invoice_pdfs import paper
 from road import add_stored_job
+from workers import LIMITS as PATIENT
 
 INVOICE = paper(
     [("1", "Kertas A4", "10", "50.000", "500.000"), ("2", "Tinta", "2", "250.000", "500.000")],
@@ -22,13 +23,15 @@ INVOICE = paper(
 )
 CORETAX = "pt_simon_invoice_v1"
 
+MOST_BYTES = 50 << 20
+
 
 @asynccontextmanager
 async def gateway(port: int = 0) -> AsyncGenerator[str]:
     """With the real reader in confined runs."""
     async with (
-        Nursery(Limits(), pipelines=["invoice"]) as nursery,
-        served(converter(nursery, 2), port) as url,
+        SandboxPool(PATIENT, pipelines=["invoice"]) as sandbox,
+        served(make_converter(sandbox, 2), port) as url,
     ):
         yield url
 
@@ -37,7 +40,7 @@ async def gateway(port: int = 0) -> AsyncGenerator[str]:
 async def served(convert: Convert, port: int = 0) -> AsyncGenerator[str]:
     bound: asyncio.Future[int] = asyncio.get_running_loop().create_future()
     serving = asyncio.create_task(
-        server.serve(create(convert), "127.0.0.1", port, ready=bound.set_result)
+        server.serve(create_app(convert, MOST_BYTES), "127.0.0.1", port, ready=bound.set_result)
     )
     await asyncio.wait({serving, bound}, return_when=asyncio.FIRST_COMPLETED)
     try:

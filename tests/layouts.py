@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from invoices import HEADINGS, row
+from invoice_pdfs import HEADINGS, row
 from pdfs import Text, make_pdf
 
 Item = tuple[str, int, int]

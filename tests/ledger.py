@@ -5,8 +5,8 @@ from typing import Any
 
 from docmill.core.jobs import Claimed, JobId
 from docmill.core.owners import OwnerKey
-from docmill.db import trades
 from docmill.db.pool import Connection
+from docmill.trades import queries
 from road import ANN, add_job, claim
 
 ROW: dict[str, Any] = {
@@ -30,4 +30,4 @@ async def traded(
 
 async def write(conn: Connection, job: Claimed, *given: dict[str, Any]) -> None:
     rows = [{**ROW, "position": at, **row} for at, row in enumerate(given or ({},))]
-    await trades.write(conn, job, json.dumps(rows))
+    await queries.write_trades(conn, job, json.dumps(rows))

@@ -10,23 +10,27 @@ from uuid import UUID
 
 import httpx2
 
-from docmill.cli import services as outer
+from asker import RULES, at_work
+from docmill import app as outer
+from docmill.core.installed import PipelineCatalog
 from docmill.core.jobs import JobId
-from docmill.core.pipeline import DOCX, PDF, TEXT
-from docmill.db import history
-from docmill.db.history import Attempt
+from docmill.core.plugins import DOCX, PDF, TEXT
 from docmill.db.pool import Pool
-from docmill.ingest.checks import Offer
-from docmill.settings import read
-from docmill.work.child import Limits, Nursery
-from docmill.work.runs import ChildRunner, Outside
+from docmill.jobs import queries
+from docmill.jobs.queries import JobAttempt
+from docmill.jobs.runner import JobRunner, RunnerParts
+from docmill.sandbox.limits import RunLimits
+from docmill.sandbox.pool import SandboxPool
+from docmill.settings import read_settings
 from sites import running
-from work.asker import RULES, at_work
+from waits import PATIENCE
 
-OFFER = Offer(
+OFFER = PipelineCatalog(
     {"extract": (PDF,), "study": (PDF, DOCX, TEXT), "trades": (PDF,)}, {}, frozenset({"extract"})
 )
-LIMITS = Limits(memory_bytes=896 << 20, stall=timedelta(seconds=60), total=timedelta(minutes=2))
+LIMITS = RunLimits(
+    memory_bytes=896 << 20, stall=timedelta(seconds=PATIENCE), total=timedelta(minutes=10)
+)
 
 
 @asynccontextmanager
@@ -35,12 +39,12 @@ async def desk(
 ) -> AsyncGenerator[httpx2.AsyncClient]:
     """What an operator with these settings has: web, worker, confined children."""
     async with AsyncExitStack() as stack:
-        given = read(**settings)
-        embed = await outer.embed(given, stack)
+        given = read_settings(**settings)
+        embed = await outer.open_embedder(given, stack)
         site = await stack.enter_async_context(running(pool, root, offer=OFFER, embed=embed))
-        services = await outer.services(given, stack)
-        nursery = await stack.enter_async_context(Nursery(LIMITS, pipelines=pipelines))
-        runner = ChildRunner(pool, site.services.store, nursery, Outside(services=services))
+        services = await outer.open_services(given, stack)
+        sandbox = await stack.enter_async_context(SandboxPool(LIMITS, pipelines=pipelines))
+        runner = JobRunner(pool, site.services.store, sandbox, RunnerParts(services=services))
         rules = replace(RULES, pipelines=list(pipelines))
         await stack.enter_async_context(at_work(pool, runner, rules))
         yield await stack.enter_async_context(site.client())
@@ -50,7 +54,7 @@ async def ended(client: httpx2.AsyncClient, job_id: str) -> dict[str, Any]:
     """The job, when it is over."""
     job: dict[str, Any] = {"status": "queued"}
     while job["status"] in {"queued", "processing"}:
-        answer = await client.get(f"/api/jobs/{job_id}", headers={"prefer": "wait=30"}, timeout=40)
+        answer = await client.get(f"/api/jobs/{job_id}", headers={"prefer": "wait=30"})
         job = answer.json()
     return job
 
@@ -63,9 +67,9 @@ async def done(client: httpx2.AsyncClient, job_id: str) -> dict[str, Any]:
     return answer.json()
 
 
-async def attempts(pool: Pool, job_id: str) -> Sequence[Attempt]:
+async def attempts(pool: Pool, job_id: str) -> Sequence[JobAttempt]:
     async with pool.connection() as conn:
-        return await history.attempts(conn, JobId(UUID(job_id)))
+        return await queries.list_attempts(conn, JobId(UUID(job_id)))
 
 
 async def outcomes(pool: Pool, job_id: str) -> list[tuple[str | None, str | None]]:

@@ -2,7 +2,7 @@
 
 import zlib
 
-from bench.pdfs import A4, Text, assemble, make_pdf, packed, pdf_of, stream, written
+from eval.pdf import A4, Text, assemble, make_pdf, packed, pdf_of, stream, written
 
 __all__ = [
     "A4",

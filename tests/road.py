@@ -8,9 +8,12 @@ from uuid import uuid4
 from docmill.core.documents import NewDocument
 from docmill.core.jobs import Claimed, DocumentId, Finished, Job, JobId, Retry, StoredResult, settle
 from docmill.core.owners import OwnerKey
-from docmill.db import documents, jobs, owners, queue
 from docmill.db.pool import Connection, Pool
-from docmill.storage import Store
+from docmill.documents import queries
+from docmill.queue import claim as queue_claim
+from docmill.queue import enqueue
+from docmill.queue import settle as queue_settle
+from docmill.storage.contract import Store
 
 ANN = OwnerKey("session:ann")
 BOB = OwnerKey("session:bob")
@@ -23,15 +26,15 @@ async def add_job(conn: Connection, owner: OwnerKey = ANN, **given: Any) -> JobI
         DocumentId(uuid4()), hashlib.sha256(uuid4().bytes).hexdigest(), 1000, "application/pdf",
         "a.pdf", "upload", f"uploads/{uuid4()}", {},
     )  # fmt: skip
-    job = jobs.NewJob(
+    job = enqueue.NewJob(
         JobId(uuid4()), document.id, owner, given.get("pipeline", "extract"), None, {},
         given.get("priority", 0), given.get("dedupe_key"),
     )  # fmt: skip
-    await owners.introduce(conn, owner)
-    await documents.add(conn, owner, document, keep=timedelta(days=7))
-    await jobs.add(conn, job)
+    await enqueue.ensure_owner(conn, owner)
+    await queries.insert_document(conn, owner, document, keep=timedelta(days=7))
+    await enqueue.add_job(conn, job)
     if given.get("enqueue", True):
-        await jobs.enqueue(conn, job)
+        await enqueue.enqueue(conn, job)
     return job.id
 
 
@@ -42,20 +45,20 @@ async def add_stored_job(pool: Pool, store: Store, data: bytes, **given: Any) ->
     document = NewDocument(
         DocumentId(uuid4()), sha256, len(data), given["content_type"], "a.pdf", "upload", key, {}
     )
-    job = jobs.NewJob(
+    job = enqueue.NewJob(
         JobId(uuid4()), document.id, ANN, given["pipeline"], given.get("mapping"),
         given.get("options", {}), 0, None,
     )  # fmt: skip
     async with pool.connection() as conn:
-        await owners.introduce(conn, ANN)
-        await documents.add(conn, ANN, document, keep=timedelta(days=7))
-        await jobs.add(conn, job)
-        await jobs.enqueue(conn, job)
+        await enqueue.ensure_owner(conn, ANN)
+        await queries.insert_document(conn, ANN, document, keep=timedelta(days=7))
+        await enqueue.add_job(conn, job)
+        await enqueue.enqueue(conn, job)
     return job.id
 
 
 async def claim(conn: Connection, worker: str = "w1", **given: Any) -> list[Claimed]:
-    return await queue.claim(
+    return await queue_claim.claim(
         conn, worker, pipelines=given.get("pipelines", ["extract"]), slots=given.get("slots", 1),
         lease=given.get("lease", LEASE),
     )  # fmt: skip
@@ -74,10 +77,12 @@ def a_result(job: Claimed) -> Finished:
 async def finish(conn: Connection, job: Claimed) -> bool:
     """True when the job was still the caller's."""
     move = settle(job, a_result(job), retry=Retry(), chance=0)
-    return job.id in await queue.settle(conn, [queue.Settlement(job, move)])
+    return job.id in await queue_settle.write_settlements(
+        conn, [queue_settle.Settlement(job, move)]
+    )
 
 
 async def the(conn: Connection, job_id: JobId) -> Job:
-    job = await jobs.one(conn, job_id)
+    job = await enqueue.find_job(conn, job_id)
     assert job is not None
     return job

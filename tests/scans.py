@@ -3,7 +3,8 @@
 from math import radians, tan
 
 import numpy as np
-from bench.scans import Gray, as_is, picture_pdf, scanned
+
+from eval.scans import Gray, as_is, picture_pdf, scanned
 
 __all__ = [
     "Gray",

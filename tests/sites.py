@@ -3,8 +3,8 @@
 import asyncio
 import gzip
 import hashlib
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -12,27 +12,28 @@ from typing import Any, LiteralString
 
 import httpx2
 
+from docmill.app import App, create_web
+from docmill.core.installed import PipelineCatalog
 from docmill.core.jobs import Broke, Claimed, Ending, Finished, Retry, StoredResult, Usage, settle
-from docmill.core.pipeline import DOCX, PDF, TEXT
-from docmill.db import queue
+from docmill.core.plugins import DOCX, PDF, TEXT
+from docmill.db.notify import CHANGES, WORK, Notifier
 from docmill.db.pool import Connection, Pool
-from docmill.db.signals import CHANGES, WORK, Bell
-from docmill.ingest.checks import Offer
-from docmill.ingest.intake import Intake
-from docmill.storage import Store, open_store
+from docmill.documents.accept import Acceptor
+from docmill.documents.previews import PreviewSandbox
+from docmill.documents.watched import WatchedBucket
+from docmill.queue import settle as queue_settle
+from docmill.reading.embeddings import Embed, embed_locally
+from docmill.storage import open_store
+from docmill.storage.contract import Store
 from docmill.web import server
-from docmill.web.app import create
-from docmill.web.confined import Confined, nobody
-from docmill.web.finding import Embed, embed_here
-from docmill.web.rules import Rules
-from docmill.web.watched import Watched
-from docmill.wiring import Services
+from docmill.web.config import WebConfig
 from pdfs import make_pdf
 from road import claim
+from waits import PATIENCE
 
 PDF_FILE = make_pdf([[(72, 72, "hello")]])
-OFFER = Offer({"extract": (PDF,), "study": (PDF, DOCX, TEXT)}, {"study": ("plain_v1",)})
-INVOICES = Offer(
+OFFER = PipelineCatalog({"extract": (PDF,), "study": (PDF, DOCX, TEXT)}, {"study": ("plain_v1",)})
+INVOICES = PipelineCatalog(
     {"extract": (PDF,), "invoice": (PDF,)}, {"invoice": ("pt_simon_invoice_v1", "ubl_invoice_v1")}
 )
 
@@ -81,12 +82,12 @@ class Site:
 
     url: str
     port: int
-    services: Services
+    services: App
     root: Path
 
     def client(self, **options: Any) -> httpx2.AsyncClient:
         """Each client has its own cookies: another browser."""
-        return httpx2.AsyncClient(base_url=self.url, timeout=30, trust_env=False, **options)
+        return httpx2.AsyncClient(base_url=self.url, timeout=PATIENCE, trust_env=False, **options)
 
     def stored(self) -> list[str]:
         """Everything in the store, half-written files included."""
@@ -97,27 +98,30 @@ class Site:
         ]
 
 
+Start = Callable[..., AbstractAsyncContextManager[Site]]
+
+
 @asynccontextmanager
 async def running(
     pool: Pool,
     root: Path,
     *,
     listen_url: str | None = None,
-    offer: Offer = OFFER,
+    offer: PipelineCatalog = OFFER,
     shared_dedupe: bool = False,
-    confined: Confined = nobody,
+    sandbox: PreviewSandbox | None = None,
     store: Store | None = None,
-    watched: Watched | None = None,
-    embed: Embed = embed_here,
+    watched: WatchedBucket | None = None,
+    embed: Embed = embed_locally,
     **rules: Any,
 ) -> AsyncGenerator[Site]:
     store = store or open_store(str(root))
-    work, changes = Bell(pool, WORK), Bell(pool, CHANGES)
-    intake = Intake(pool, store, offer, work, changes, timedelta(days=7), shared_dedupe)
-    services = Services(pool, listen_url, store, offer, work, changes, intake)
+    work, changes = Notifier(pool, WORK), Notifier(pool, CHANGES)
+    intake = Acceptor(pool, store, offer, work, changes, timedelta(days=7), shared_dedupe)
+    services = App(pool, listen_url, store, offer, work, changes, intake)
     given: dict[str, Any] = {"uploads_per_minute": 0, "disk_limit": 1.0, **rules}
     given.setdefault("default_pipeline", "extract")
-    app = create(services, Rules(**given), confined, embed=embed, watched=watched)
+    app = create_web(services, WebConfig(**given), sandbox, embed=embed, watched=watched)
     port: asyncio.Future[int] = asyncio.get_running_loop().create_future()
     task = asyncio.create_task(server.serve(app, "127.0.0.1", 0, ready=port.set_result))
     await asyncio.wait({task, port}, return_when=asyncio.FIRST_COMPLETED)
@@ -167,7 +171,7 @@ async def complete(site: Site, job_id: str, data: bytes = b'{"pages": []}') -> N
     """Do what a worker does: claim, store the packed result, settle."""
     packed = gzip.compress(data, mtime=0)
     async with site.services.pool.connection() as conn:
-        (claimed,) = await claim(conn, pipelines=list(site.services.offer.accepts))
+        (claimed,) = await claim(conn, pipelines=list(site.services.catalog.accepts))
         assert str(claimed.id) == job_id
         key = f"results/{claimed.id}.{claimed.claim}.gz"
         await site.services.store.put(key, packed)
@@ -188,4 +192,6 @@ async def fail(site: Site, job_id: str, code: str = "BAD_PDF") -> None:
 async def settle_as(conn: Connection, claimed: Claimed, ending: Ending) -> None:
     move = settle(claimed, ending, retry=Retry(attempts=1), chance=0)
     usage = Usage(1500, 1200, 1 << 20)
-    assert await queue.settle(conn, [queue.Settlement(claimed, move, usage)])
+    assert await queue_settle.write_settlements(
+        conn, [queue_settle.Settlement(claimed, move, usage)]
+    )

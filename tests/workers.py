@@ -1,32 +1,41 @@
 """A real worker beside a test: `async with working(pool, store, ["extract"])`."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from datetime import timedelta
 
 from docmill.core.jobs import Retry
+from docmill.db.notify import CHANGES, WORK, Notifier
 from docmill.db.pool import Pool
-from docmill.db.signals import CHANGES, WORK, Bell
-from docmill.storage import Store
-from docmill.work import identity
-from docmill.work.child import Limits, Nursery
-from docmill.work.runs import ChildRunner, Outside
-from docmill.work.upkeep import Upkeep, sweep
-from docmill.work.worker import Links, Rules, Worker
+from docmill.jobs.retention import sweep
+from docmill.jobs.runner import JobRunner, RunnerParts
+from docmill.queue import leases
+from docmill.queue.rescue import Upkeep
+from docmill.queue.worker import Worker, WorkerConfig, WorkerLinks
+from docmill.sandbox.limits import RunLimits
+from docmill.sandbox.pool import SandboxPool
+from docmill.storage.contract import Store
+from waits import PATIENCE, until
+
+# `until` is told here too, beside what it is waited for.
+__all__ = ["LIMITS", "ONCE", "swept", "until", "working"]
 
 ONCE = timedelta(seconds=0.05)
+LIMITS = RunLimits(stall=timedelta(seconds=PATIENCE))
 
 
 @asynccontextmanager
 async def working(
-    pool: Pool, store: Store, pipelines: Sequence[str], outside: Outside | None = None
+    pool: Pool, store: Store, pipelines: Sequence[str], outside: RunnerParts | None = None
 ) -> AsyncGenerator[None]:
-    changes = Bell(pool, CHANGES)
-    async with Nursery(Limits(), pipelines=pipelines) as nursery:
-        rules = Rules(pipelines, poll=ONCE, retry=Retry(2, ONCE, ONCE), grace=timedelta(seconds=5))
-        runner = ChildRunner(pool, store, nursery, outside)
-        worker = Worker(Links(pool, None, changes), rules, runner, identity.me())
+    changes = Notifier(pool, CHANGES)
+    async with SandboxPool(LIMITS, pipelines=pipelines) as sandbox:
+        rules = WorkerConfig(
+            pipelines, poll=ONCE, retry=Retry(2, ONCE, ONCE), grace=timedelta(minutes=1)
+        )
+        runner = JobRunner(pool, store, sandbox, outside)
+        worker = Worker(WorkerLinks(pool, None, changes), rules, runner, leases.identify())
         task = asyncio.create_task(worker.run())
         try:
             yield
@@ -38,13 +47,7 @@ async def working(
 
 async def swept(pool: Pool, store: Store) -> None:
     """Retention, once."""
-    work, changes = Bell(pool, WORK), Bell(pool, CHANGES)
-    await sweep(Upkeep(pool, store, work, changes, Rules([]), identity.me()))
+    work, changes = Notifier(pool, WORK), Notifier(pool, CHANGES)
+    await sweep(Upkeep(pool, store, work, changes, WorkerConfig([]), leases.identify()))
     await work.close()
     await changes.close()
-
-
-async def until(holds: Callable[[], Awaitable[object]], seconds: float = 30) -> None:
-    async with asyncio.timeout(seconds):
-        while not await holds():
-            await asyncio.sleep(0.05)

@@ -15,13 +15,23 @@ import structlog
 
 from bench import filling
 from docmill.core.documents import NewDocument
-from docmill.core.jobs import Claimed, DocumentId, Ending, Finished, JobId, StoredResult, Usage
+from docmill.core.jobs import (
+    Claimed,
+    DocumentId,
+    Ending,
+    Finished,
+    JobId,
+    ReportProgress,
+    StoredResult,
+    Usage,
+)
 from docmill.core.owners import OwnerKey
-from docmill.db import documents, jobs, migrate, owners
+from docmill.db import migrate
+from docmill.db.notify import CHANGES, WORK, Notifier
 from docmill.db.pool import open_pool
-from docmill.db.signals import CHANGES, WORK, Bell
-from docmill.work import identity
-from docmill.work.worker import Links, Note, Rules, Worker
+from docmill.documents import queries
+from docmill.queue import enqueue, leases
+from docmill.queue.worker import Worker, WorkerConfig, WorkerLinks
 
 NAME: Final = "docmill"
 OWNERS: Final = 20
@@ -54,7 +64,7 @@ def drain(url: str, batch: int) -> float:
 async def _drain(url: str, slots: int, left: int) -> None:
     begun = 0
 
-    async def run(job: Claimed, _note: Note) -> tuple[Ending, Usage | None]:
+    async def run(job: Claimed, _note: ReportProgress) -> tuple[Ending, Usage | None]:
         nonlocal begun
         begun += 1
         return _result(job), Usage(1, 1, 1)
@@ -69,9 +79,9 @@ async def _worker(
     url: str, slots: int, run: Callable[..., Awaitable[tuple[Ending, Usage | None]]]
 ) -> AsyncIterator[Worker]:
     async with open_pool(url) as pool:
-        changes = Bell(pool, CHANGES)
-        rules = Rules(["extract"], slots, poll=timedelta(seconds=5))
-        worker = Worker(Links(pool, url, changes), rules, run, identity.me())
+        changes = Notifier(pool, CHANGES)
+        rules = WorkerConfig(["extract"], slots, poll=timedelta(seconds=5))
+        worker = Worker(WorkerLinks(pool, url, changes), rules, run, leases.identify())
         working = asyncio.create_task(worker.run())
         try:
             yield worker
@@ -92,7 +102,7 @@ def work(url: str, report: Connection) -> None:
 
 
 async def _work(url: str, report: Connection) -> None:
-    async def run(job: Claimed, _note: Note) -> tuple[Ending, Usage | None]:
+    async def run(job: Claimed, _note: ReportProgress) -> tuple[Ending, Usage | None]:
         report.send((str(job.id), time.monotonic()))
         return _result(job), Usage(1, 1, 1)
 
@@ -105,22 +115,22 @@ async def enqueuing(url: str) -> AsyncIterator[Callable[[str], Awaitable[None]]]
     """The statements of an upload's one transaction, then the bell."""
     owner = OwnerKey("session:0")
     async with open_pool(url) as pool:
-        bell = Bell(pool, WORK)
+        bell = Notifier(pool, WORK)
 
-        async def enqueue(token: str) -> None:
+        async def add_one(token: str) -> None:
             document = NewDocument(
                 DocumentId(uuid4()), "0" * 64, 1, "application/pdf", "a.pdf", "upload",
                 f"uploads/{token}", {},
             )  # fmt: skip
-            job = jobs.NewJob(
+            job = enqueue.NewJob(
                 JobId(UUID(token)), document.id, owner, "extract", None, {}, 0, token
             )  # fmt: skip
             async with pool.connection() as conn:
-                await owners.introduce(conn, owner)
-                await documents.add(conn, owner, document, keep=None)
-                await jobs.add(conn, job)
-                await jobs.enqueue(conn, job)
+                await enqueue.ensure_owner(conn, owner)
+                await queries.insert_document(conn, owner, document, keep=None)
+                await enqueue.add_job(conn, job)
+                await enqueue.enqueue(conn, job)
             bell.ring()
 
-        yield enqueue
+        yield add_one
         await bell.close()

@@ -1,6 +1,7 @@
 """All that an operator can set: environment first, then docmill.toml. Read once, frozen."""
 
 import difflib
+import ipaddress
 import os
 import tomllib
 from collections.abc import Mapping
@@ -18,7 +19,7 @@ from pydantic_settings import (
     SettingsError,
 )
 
-from docmill.core.faults import Told
+from docmill.core.faults import MAX_UPLOAD_BYTES, CommandError
 
 PREFIX: Final = "DOCMILL_"
 CONFIG: Final = "DOCMILL_CONFIG"
@@ -26,7 +27,7 @@ CONFIG: Final = "DOCMILL_CONFIG"
 OTHER_NAMES: Final = frozenset({CONFIG, "DOCMILL_URL", "DOCMILL_TOKEN"})
 
 
-class BadSettings(Told):
+class ConfigError(CommandError):
     """What is wrong with the configuration, one line per mistake."""
 
 
@@ -37,7 +38,7 @@ class RetryRule(BaseModel, frozen=True, extra="forbid"):
     delays_seconds: tuple[float, ...] = ()
 
 
-def _named(*names: str) -> AliasChoices:
+def _any_name(*names: str) -> AliasChoices:
     return AliasChoices(*names)
 
 
@@ -51,7 +52,7 @@ class Settings(BaseSettings):
     data: Path = Field(Path("data"), description="Folder of the embedded database and local store")
     database_url: SecretStr | None = Field(
         None,
-        validation_alias=_named("DOCMILL_DATABASE_URL", "DATABASE_URL"),
+        validation_alias=_any_name("DOCMILL_DATABASE_URL", "DATABASE_URL"),
         description="PostgreSQL to use instead of the embedded one",
     )
     database_connections: int = Field(10, ge=2, description="Connections per process")
@@ -86,15 +87,22 @@ class Settings(BaseSettings):
 
     host: str = Field("127.0.0.1", description="Address to serve on")
     port: int = Field(8000, ge=0, le=65535, description="Port to serve on; 0 takes a free one")
+    hosts: Annotated[tuple[str, ...], NoDecode] = Field(
+        (),
+        description="Host names people reach docmill by, with commas; localhost and DOCMILL_HOST "
+        "are always answered",
+    )
     production: bool = Field(False, description="Secure cookies, JSON logs")
-    auth_mode: Literal["session", "jwt", "both"] = Field(
-        "session",
-        validation_alias=_named("DOCMILL_AUTH_MODE", "AUTH_MODE"),
-        description="Who may come in: anonymous sessions, tokens, or both",
+    auth_mode: Literal["local", "session", "jwt", "both"] | None = Field(
+        None,
+        validation_alias=_any_name("DOCMILL_AUTH_MODE", "AUTH_MODE"),
+        description="Who may come in: the one person at this machine (local), anonymous sessions, "
+        "tokens, or both; default: local for `docmill serve` on a loopback address without "
+        "DOCMILL_HOSTS and DOCMILL_PRODUCTION, else session",
     )
     jwt_secret: SecretStr | None = Field(
         None,
-        validation_alias=_named("DOCMILL_JWT_SECRET", "JWT_SECRET"),
+        validation_alias=_any_name("DOCMILL_JWT_SECRET", "JWT_SECRET"),
         description="Secret of HS256 tokens, at least 32 bytes",
     )
     jwt_jwks_url: str | None = Field(None, description="Address of the keys of RS256/ES256 tokens")
@@ -111,9 +119,19 @@ class Settings(BaseSettings):
         0.8, ge=0, le=1, description="A trade less sure than this waits for review"
     )
 
-    max_upload_bytes: int = Field(52_428_800, ge=1, description="Largest file accepted")
+    max_upload_bytes: int = Field(MAX_UPLOAD_BYTES, ge=1, description="Largest file accepted")
     max_files: int = Field(20, ge=1, description="Most files in one request")
-    uploads_per_minute: int = Field(10, ge=0, description="Uploads a minute per owner; 0: no limit")
+    uploads_per_minute: int = Field(
+        10, ge=0, description="Files a minute per owner, in the long run; 0: no limit"
+    )
+    uploads_burst: int = Field(100, ge=1, description="Files an owner may upload at once")
+    reads_per_minute: int = Field(
+        1000, ge=0, description="Reading requests a minute per owner; 0: no limit"
+    )
+    trusted_proxies: Annotated[tuple[str, ...], NoDecode] = Field(
+        (),
+        description="Proxies (addresses, networks) whose X-Forwarded-For is believed, with commas",
+    )
     disk_limit_percent: int = Field(90, ge=1, le=100, description="Fuller than this: no uploads")
     default_pipeline: str = Field("invoice", description="Pipeline of POST /api/upload")
     documents_pipeline: str = Field("extract", description="Pipeline of POST /documents")
@@ -132,6 +150,12 @@ class Settings(BaseSettings):
         (), description="Pipelines this worker serves, with commas; empty: all"
     )
     worker_slots: int = Field(3, ge=1, le=256, description="Jobs a worker runs at a time")
+    long_pages: int = Field(
+        30, ge=1, description="A document with more pages is long; one slot is never given to them"
+    )
+    long_seconds: float = Field(
+        10, gt=0, description="A conversion that takes longer counts as long from then on"
+    )
     lease_seconds: float = Field(300, gt=0, description="How long a silent worker keeps a job")
     heartbeat_seconds: float = Field(30, gt=0, description="How often leases are extended")
     poll_seconds: float = Field(5, gt=0, description="How often to look for work unasked")
@@ -148,18 +172,18 @@ class Settings(BaseSettings):
     gateway_url: str | None = Field(
         None,
         pattern=r"^https?://[^/]+",
-        validation_alias=_named("DOCMILL_GATEWAY_URL", "GATEWAY_URL"),
+        validation_alias=_any_name("DOCMILL_GATEWAY_URL", "GATEWAY_URL"),
         description="Gateway that converts invoices; without one the worker does it itself",
     )
     openai_api_key: SecretStr | None = Field(
         None,
-        validation_alias=_named("DOCMILL_OPENAI_API_KEY", "OPENAI_API_KEY"),
+        validation_alias=_any_name("DOCMILL_OPENAI_API_KEY", "OPENAI_API_KEY"),
         description="Key of OpenAI, or of whoever speaks its protocol",
     )
     openai_url: str = Field(
         "https://api.openai.com/v1",
         pattern=r"^https?://[^/]+",
-        validation_alias=_named("DOCMILL_OPENAI_URL", "OPENAI_BASE_URL"),
+        validation_alias=_any_name("DOCMILL_OPENAI_URL", "OPENAI_BASE_URL"),
         description="Address of OpenAI's protocol",
     )
     openai_model: str | None = Field(
@@ -171,7 +195,7 @@ class Settings(BaseSettings):
     ai_parser_url: str | None = Field(
         None,
         pattern=r"^https?://[^/]+",
-        validation_alias=_named("DOCMILL_AI_PARSER_URL", "AI_PARSER_URL"),
+        validation_alias=_any_name("DOCMILL_AI_PARSER_URL", "AI_PARSER_URL"),
         description="External parser of trade confirmations",
     )
     reader: Literal["built-in", "azure"] = Field(
@@ -180,12 +204,12 @@ class Settings(BaseSettings):
     reader_endpoint: str | None = Field(
         None,
         pattern=r"^https?://[^/]+",
-        validation_alias=_named("DOCMILL_READER_ENDPOINT", "DOCUMENTINTELLIGENCE_ENDPOINT"),
+        validation_alias=_any_name("DOCMILL_READER_ENDPOINT", "DOCUMENTINTELLIGENCE_ENDPOINT"),
         description="Address of Azure Document Intelligence",
     )
     reader_key: SecretStr | None = Field(
         None,
-        validation_alias=_named("DOCMILL_READER_KEY", "DOCUMENTINTELLIGENCE_API_KEY"),
+        validation_alias=_any_name("DOCMILL_READER_KEY", "DOCUMENTINTELLIGENCE_API_KEY"),
         description="Key of Azure Document Intelligence",
     )
     reader_model: Literal["prebuilt-layout", "prebuilt-document"] = Field(
@@ -195,8 +219,20 @@ class Settings(BaseSettings):
         1800, gt=0, description="How long jobs wait for a service that keeps failing"
     )
     child_memory_mb: int = Field(896, ge=256, description="Memory one conversion may use")
-    child_stall_seconds: float = Field(10, gt=0, description="Longest silence of a conversion")
-    child_seconds: float = Field(1800, gt=0, description="Longest conversion")
+    child_cpu_seconds: float = Field(
+        600, gt=0, description="CPU one conversion may use, OCR included"
+    )
+    child_cpu_seconds_per_mb: float = Field(
+        60, ge=0, description="CPU it may use besides, for each whole MB of the document"
+    )
+    child_stall_seconds: float = Field(
+        10,
+        gt=0,
+        description="CPU a conversion may use without progress; doing nothing: 10 x as long",
+    )
+    child_seconds: float = Field(
+        6000, gt=0, description="Longest conversion by the wall clock, the last resort"
+    )
 
     keep_uploads_days: float = Field(7, gt=0, description="How long uploads are kept")
     keep_results_days: float = Field(30, gt=0, description="How long results are kept")
@@ -206,7 +242,16 @@ class Settings(BaseSettings):
     log_level: Literal["debug", "info", "warning", "error"] = Field("info", description="Verbosity")
     failpoints: str = Field("", description="For tests: places where the process shall die")
 
-    @field_validator("pipelines", "mappings", "desk_users", mode="before")
+    @field_validator("trusted_proxies")
+    @classmethod
+    def _are_networks(cls, given: tuple[str, ...]) -> tuple[str, ...]:
+        for network in given:
+            ipaddress.ip_network(network, strict=False)
+        return given
+
+    @field_validator(
+        "pipelines", "mappings", "desk_users", "trusted_proxies", "hosts", mode="before"
+    )
     @classmethod
     def _split(cls, given: Any) -> Any:
         if isinstance(given, str):
@@ -222,22 +267,22 @@ class Settings(BaseSettings):
         dotenv_settings: PydanticBaseSettingsSource,
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        return init_settings, env_settings, InitSettingsSource(settings_cls, _from_file())
+        return init_settings, env_settings, InitSettingsSource(settings_cls, _read_file())
 
 
 def fields() -> Mapping[str, FieldInfo]:
     return Settings.model_fields
 
 
-def read(**given: Any) -> Settings:
+def read_settings(**given: Any) -> Settings:
     """The settings, or BadSettings that says what to change. `given` is the command line's."""
     _check_names()
     try:
         settings = Settings(**{name: value for name, value in given.items() if value is not None})
     except ValidationError as exc:
-        raise BadSettings("\n".join(_mistake(error) for error in exc.errors())) from None
+        raise ConfigError("\n".join(_describe_error(error) for error in exc.errors())) from None
     except SettingsError as exc:
-        raise BadSettings(f"{exc}.\nSuch a setting is written as JSON.") from None
+        raise ConfigError(f"{exc}.\nSuch a setting is written as JSON.") from None
     _check_together(settings)
     return settings
 
@@ -246,47 +291,73 @@ def _check_names() -> None:
     known = {PREFIX + name.upper() for name in fields()} | OTHER_NAMES
     for name in sorted(os.environ):
         if name.startswith(PREFIX) and name not in known:
-            raise BadSettings(f"{name} is not a setting.{_nearest(name, known)}")
+            raise ConfigError(f"{name} is not a setting.{_suggest_name(name, known)}")
 
 
 def _check_together(settings: Settings) -> None:
     if settings.heartbeat_seconds >= settings.lease_seconds:
-        raise BadSettings("DOCMILL_HEARTBEAT_SECONDS must be smaller than DOCMILL_LEASE_SECONDS.")
-    if settings.auth_mode != "session" and not (settings.jwt_secret or settings.jwt_jwks_url):
-        raise BadSettings(
+        raise ConfigError("DOCMILL_HEARTBEAT_SECONDS must be smaller than DOCMILL_LEASE_SECONDS.")
+    if settings.auth_mode == "local" and not is_for_one_person(settings):
+        raise ConfigError(
+            "AUTH_MODE=local lets in whoever reaches docmill, so it needs a loopback DOCMILL_HOST, "
+            "such as 127.0.0.1, and no DOCMILL_HOSTS.\nSet AUTH_MODE to session, jwt or both."
+        )
+    if settings.auth_mode in {"jwt", "both"} and not (settings.jwt_secret or settings.jwt_jwks_url):
+        raise ConfigError(
             f"AUTH_MODE={settings.auth_mode} needs DOCMILL_JWT_SECRET or DOCMILL_JWT_JWKS_URL."
         )
     if settings.jwt_secret and len(settings.jwt_secret.get_secret_value().encode()) < 32:
-        raise BadSettings("DOCMILL_JWT_SECRET is too short: use at least 32 bytes.")
+        raise ConfigError("DOCMILL_JWT_SECRET is too short: use at least 32 bytes.")
     if settings.reader == "azure" and not (settings.reader_endpoint and settings.reader_key):
-        raise BadSettings(
+        raise ConfigError(
             "DOCMILL_READER=azure needs DOCMILL_READER_ENDPOINT and DOCMILL_READER_KEY."
         )
 
 
-def _from_file() -> dict[str, Any]:
+def adapt_for_serve(settings: Settings) -> Settings:
+    """As `docmill serve` takes them: whoever sits at the machine needs no session."""
+    if settings.auth_mode or settings.production or not is_for_one_person(settings):
+        return settings
+    return settings.model_copy(update={"auth_mode": "local"})
+
+
+def is_for_one_person(settings: Settings) -> bool:
+    """Whether only this machine reaches docmill, as far as the settings tell."""
+    return is_loopback(settings.host) and all(map(is_loopback, settings.hosts))
+
+
+def is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return host.lower() == "localhost"
+
+
+def _read_file() -> dict[str, Any]:
     path = Path(os.environ.get(CONFIG, "docmill.toml"))
     if not path.is_file():
         if CONFIG in os.environ:
-            raise BadSettings(f"{CONFIG} names {path}, which is not a file.")
+            raise ConfigError(f"{CONFIG} names {path}, which is not a file.")
         return {}
     try:
         found = tomllib.loads(path.read_text("utf-8"))
     except tomllib.TOMLDecodeError as exc:
-        raise BadSettings(f"{path} can't be read: {exc}") from None
+        raise ConfigError(f"{path} can't be read: {exc}") from None
     for name in found:
         if name not in fields():
-            raise BadSettings(f"{name} in {path} is not a setting.{_nearest(name, set(fields()))}")
+            raise ConfigError(
+                f"{name} in {path} is not a setting.{_suggest_name(name, set(fields()))}"
+            )
     return found
 
 
-def _nearest(name: str, known: set[str]) -> str:
+def _suggest_name(name: str, known: set[str]) -> str:
     bare = {one.removeprefix(PREFIX): one for one in known}
     near = difflib.get_close_matches(name.removeprefix(PREFIX), bare, 1, 0.5)
     return f" Did you mean {bare[near[0]]}?" if near else " `docmill config show` lists them all."
 
 
-def _mistake(error: Any) -> str:
+def _describe_error(error: Any) -> str:
     where = ".".join(str(part) for part in error["loc"])
     name = where if where.isupper() else PREFIX + where.upper()
     return f"{name}: {error['msg']}."

@@ -19,8 +19,10 @@ def converted(context: BrowserContext, pdf: bytes, name: str = "invoice.pdf") ->
     sent = context.request.post("/api/upload", multipart={"pipeline": "invoice", "file": file})
     assert sent.ok, sent.text()
     job_id = sent.json()["jobId"]
-    waited = context.request.get(f"/api/jobs/{job_id}", headers={"prefer": "wait=30"})
-    assert waited.json()["status"] == "complete", waited.text()
+    job: dict[str, Any] = {"status": "queued"}
+    while job["status"] in {"queued", "processing"}:
+        job = context.request.get(f"/api/jobs/{job_id}", headers={"prefer": "wait=30"}).json()
+    assert job["status"] == "complete", job
     return job_id
 
 

@@ -7,9 +7,10 @@ import psycopg
 from playwright.sync_api import FilePayload, Locator, Page, expect
 
 import pdfs
-from cli.terminal import book
-from docmill.db import results, signals
-from invoices import paper
+from docmill.db import notify
+from docmill.jobs import results
+from invoice_pdfs import paper
+from terminal import book
 
 INVOICE = "pt_simon_invoice_v1"
 
@@ -91,4 +92,4 @@ def expire(page: Page, name: str, database_url: str) -> None:
     address = page.get_by_role("link", name=name, exact=True).get_attribute("href") or ""
     with psycopg.connect(database_url) as conn:
         conn.execute(results.EXPIRE, (address.rpartition("/")[2],))
-        conn.execute(signals.NOTIFY, (signals.CHANGES,))
+        conn.execute(notify.NOTIFY, (notify.CHANGES,))

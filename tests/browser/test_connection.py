@@ -12,6 +12,9 @@ from browser.people import expect_badge, row
 
 OFFLINE = r"ERR_(CONNECTION|EMPTY|INCOMPLETE|SOCKET|FAILED|NETWORK|ABORTED)"
 
+# It is stopped and started here, so it is nobody else's.
+SETTINGS: dict[str, str] = {}
+
 
 class Line:
     """The way from a page to the server."""

@@ -8,7 +8,7 @@ from browser import people
 from browser.conftest import NewContext
 from browser.eyes import Watch, axe, axe_everywhere
 from browser.people import expect_badge, row
-from cli.terminal import wait_for
+from terminal import wait_for
 
 EMPTY = "No files yet. Drop PDFs here to convert"
 
@@ -232,9 +232,9 @@ def test_nothing_moves_while_rows_change(page: Page) -> None:
 def test_many_changes_are_announced_in_one_sentence(page: Page) -> None:
     page.goto("/queue")
     page.evaluate("""async () => {
-        const { say } = await import('/static/words.js');
-        for (const name of ['a.pdf', 'b.pdf', 'c.pdf']) say(name, 'Ready');
-        say('d.pdf', 'Failed');
+        const { announce } = await import('/static/messages.js');
+        for (const name of ['a.pdf', 'b.pdf', 'c.pdf']) announce(name, 'Ready');
+        announce('d.pdf', 'Failed');
     }""")
     said = page.get_by_role("status")
     expect(said).to_have_text("3 files: Ready. d.pdf: Failed")

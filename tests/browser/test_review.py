@@ -3,12 +3,13 @@
 from typing import Any
 
 import pytest
-from playwright.sync_api import BrowserContext, Page, expect
+from playwright.sync_api import BrowserContext, Page, Route, expect
 
 from browser.conftest import NewContext
 from browser.eyes import axe_everywhere
 from browser.papers import ITEMS, an_invoice, converted
 from layouts import odd_invoice
+from waits import wait_for
 
 WORD = "SJA-25-0417"
 
@@ -127,6 +128,30 @@ def test_arithmetic_and_xml_follow_while_typing_and_nothing_is_kept_yet(review: 
     wrong = review.locator('[name="issue_date"]')
     expect(wrong).to_have_attribute("aria-invalid", "true")
     assert told(review)["data"]["issue_date"] == "2025-03-14"
+
+
+def test_what_is_typed_while_another_value_is_saved_is_judged_all_the_same(review: Page) -> None:
+    """A check that was under way when the save came back is older than it, and asked again."""
+    saves, checks = list[Route](), list[Route]()
+    review.route("**/edits", lambda route: saves.append(route))  # noqa: PLW0108  no builtin will do
+    typed = "9999"
+    review.route(
+        "**/check",
+        lambda route: checks.append(route) if typed in _sent(route) else route.continue_(),
+    )
+    review.get_by_label("Buyer name").fill("PT Lain Sekali")
+    review.get_by_label("Total", exact=True).fill(typed)
+    wait_for(lambda: review.wait_for_timeout(20) or (saves and checks))
+    review.unroute("**/check")
+    with review.expect_response("**/edits"):
+        saves[0].continue_()
+    checks[0].continue_()
+    why = review.locator('[data-path="totals.gross"] .why')
+    expect(why).to_have_text("Net and tax do not add up to the total")
+
+
+def _sent(route: Route) -> str:
+    return route.request.post_data or ""
 
 
 def test_lines_are_added_and_taken_out(review: Page) -> None:

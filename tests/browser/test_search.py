@@ -6,8 +6,8 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from browser.eyes import axe_everywhere
-from cli.terminal import wait_for
 from pdfs import make_pdf
+from terminal import wait_for
 
 PAPER = make_pdf([[(72, 100, "The agreement ends on 31 December 2027 unless renewed.")]])
 

@@ -6,14 +6,14 @@ from pathlib import Path
 from playwright.sync_api import Page, Route, expect
 
 from browser.eyes import axe_everywhere
-from pipelines.study.texts import RIVER
+from study.texts import RIVER
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 POLLED = """async (text) => {
   const { study } = await import("/examples/polling.js");
   const steps = [];
   const file = new File([text], "river.txt", { type: "text/plain" });
-  const set = await study(file, { every: 200, told: (status) => steps.push(status.progress) });
+  const set = await study(file, { every: 1000, told: (status) => steps.push(status.progress) });
   const { jobs } = await (await fetch("/api/jobs")).json();
   return { words: set.vocabulary.length, steps, job: jobs[0].id };
 }"""

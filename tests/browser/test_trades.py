@@ -6,9 +6,10 @@ import httpx2
 import pytest
 from playwright.sync_api import Page, expect
 
-from browser.conftest import Grounds
+from browser.conftest import SOON_MS, Grounds
 from browser.eyes import axe_everywhere
 from notes import DIVIDEND, GERMAN, note
+from waits import PATIENCE, wait_for
 
 DOUBTFUL = tuple(line.replace("Stück 25", "Stück 26") for line in GERMAN)
 
@@ -18,13 +19,15 @@ def desk(page: Page, grounds: Grounds) -> Page:
     """A browser that has sent three notes, at the page on which their trades have appeared."""
     page.goto("/trades")
     cookies = {item["name"]: item["value"] for item in page.context.cookies()}  # pyright: ignore[reportTypedDictNotRequiredAccess]
-    with httpx2.Client(base_url=grounds.url, cookies=cookies, trust_env=False) as client:
+    with httpx2.Client(
+        base_url=grounds.url, cookies=cookies, trust_env=False, timeout=PATIENCE
+    ) as client:
         for lines in (GERMAN, DOUBTFUL, DIVIDEND):
             files = [("file", ("note.pdf", note(*lines), "application/pdf"))]
             answer = client.post("/api/upload", data={"pipeline": "trades"}, files=files)
             assert answer.status_code == 200, answer.text
-            ended = client.get(f"/api/jobs/{answer.json()['jobId']}", headers={"prefer": "wait=30"})
-            assert ended.json()["status"] == "complete", ended.text
+            job = f"/api/jobs/{answer.json()['jobId']}"
+            wait_for(lambda job=job: client.get(job).json()["status"] == "complete")
     page.goto("/trades")
     return page
 
@@ -72,12 +75,13 @@ def test_a_browser_without_scripts_can_judge_as_well(desk: Page) -> None:
         java_script_enabled=False,
         storage_state=desk.context.storage_state(),
     )
+    context.set_default_timeout(SOON_MS)
     try:
         page = context.new_page()
         page.goto("/trades?status=pending")
         page.get_by_role("button", name="Reject").click()
         page.wait_for_url(re.compile(r"/trades/[0-9a-f-]{36}$"))
         page.goto("/trades?status=rejected")
-        assert page.locator("tbody tr").count() == 1
+        expect(page.locator("tbody tr")).to_have_count(1)
     finally:
         context.close()

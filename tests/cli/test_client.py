@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from cli.terminal import Terminal
+from terminal import Terminal
 
 
 class Stranger(http.server.BaseHTTPRequestHandler):

@@ -6,14 +6,14 @@ import sys
 
 import pytest
 
-from cli.terminal import Terminal
 from docmill import __version__
-from docmill.cli.commands import COMMANDS, load
+from docmill.cli.commands import COMMANDS, load_command
+from terminal import Terminal
 
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_the_list_tells_of_a_command_what_its_own_help_says_first(name: str) -> None:
-    help_text = inspect.cleandoc(load(name).help or "")
+    help_text = inspect.cleandoc(load_command(name).help or "")
     assert help_text.partition("\n\n")[0].replace("\n", " ").startswith(COMMANDS[name].summary)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import pdfs
-from cli.terminal import Terminal, book, letter
+from terminal import Terminal, book, letter
 
 
 def put(desk: Terminal, name: str, data: bytes) -> str:

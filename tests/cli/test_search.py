@@ -2,9 +2,9 @@
 
 import pytest
 
-from cli.terminal import Terminal
-from docmill.embeddings import local
+from docmill.reading import embeddings
 from pdfs import make_pdf
+from terminal import Terminal
 
 TEXTS = [
     [(72, 100, "The agreement ends on 31 December 2027 unless it is renewed in writing.")],
@@ -21,7 +21,7 @@ def read(desk: Terminal) -> str:
     return row["job_id"]
 
 
-@pytest.mark.skipif(local.folder() is None, reason="the model is not installed")
+@pytest.mark.skipif(embeddings.find_folder() is None, reason="the model is not installed")
 def test_a_question_in_other_words_finds_the_passage_and_its_place(desk: Terminal) -> None:
     job_id = read(desk)
 

@@ -3,8 +3,8 @@
 import csv
 import io
 
-from cli.terminal import Terminal
 from notes import ENGLISH, GERMAN, note
+from terminal import Terminal
 
 DOUBTFUL = tuple(line.replace("Stück 25", "Stück 26") for line in GERMAN)
 

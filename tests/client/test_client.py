@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from docmill.client import AsyncClient, Client, Failed, Refused
+from docmill.client.answers import JobFailed, Refused
+from docmill.client.asynchronous import AsyncClient
+from docmill.client.synchronous import Client
 from docmill.core.jobs import Status
 from pdfs import encrypted_pdf, make_pdf
 
@@ -32,7 +34,7 @@ def test_a_document_goes_in_and_its_data_comes_out(office: str, tmp_path: Path) 
 def test_a_job_that_fails_says_why(office: str) -> None:
     with Client(office) as docmill:
         job = docmill.submit(encrypted_pdf(), pipeline="extract")
-        with pytest.raises(Failed, match="damaged, locked or empty") as failed:
+        with pytest.raises(JobFailed, match="damaged, locked or empty") as failed:
             docmill.result(job.id, seconds=60)
         assert (failed.value.code, failed.value.job.id) == ("BAD_PDF", job.id)
 

@@ -12,7 +12,6 @@ from docmill.core.faults import FAULTS
 from docmill.core.jobs import (
     ACTIVE,
     ENDED,
-    LABELS,
     MOVES,
     Broke,
     Claimed,
@@ -87,13 +86,35 @@ def test_a_fault_is_retried_exactly_when_the_table_says_so_and_attempts_are_left
     again = FAULTS[code].retried and attempt < attempts
     assert move.to is (Status.QUEUED if again else Status.FAILED)
     assert (move.delay is not None) == again
-    assert (move.code, move.message) == (code, FAULTS[code].says)
+    assert (move.code, move.message) == (code, FAULTS[code].says if again else FAULTS[code].final)
     assert (move.detail, move.stack) == ("detail", "stack")
 
 
 def test_a_lost_lease_is_a_fault_of_its_own() -> None:
     move = after(LeaseLost(), 3)
-    assert (move.code, move.message) == ("WORKER_LOST", FAULTS["WORKER_LOST"].says)
+    assert (move.code, move.message) == ("WORKER_LOST", FAULTS["WORKER_LOST"].final)
+
+
+@given(st.sampled_from(sorted(FAULTS)), st.integers(1, 6), st.integers(1, 6))
+def test_a_job_that_failed_for_good_is_promised_no_retry(
+    code: str, attempt: int, attempts: int
+) -> None:
+    for ending in (Broke(code), Broke(code, once=True), LeaseLost()):
+        move = after(ending, attempt, Retry(attempts))
+        if move.to is Status.FAILED:
+            assert "retry" not in (move.message or "")
+
+
+@pytest.mark.parametrize(
+    ("attempt", "attempts", "to"),
+    [(1, 3, Status.QUEUED), (2, 3, Status.FAILED), (3, 3, Status.FAILED), (1, 1, Status.FAILED)],
+)
+def test_a_stall_on_a_busy_machine_is_tried_once_more(
+    attempt: int, attempts: int, to: Status
+) -> None:
+    move = after(Broke("TIMED_OUT", says="too long: 10 s", once=True), attempt, Retry(attempts))
+    assert (move.to, move.message) == (to, "too long: 10 s")
+    assert (move.delay is not None) == (to is Status.QUEUED)
 
 
 @given(st.integers(1, 10), st.floats(0, 1))
@@ -131,7 +152,7 @@ def test_every_status_is_active_or_ended_has_a_label_and_can_be_reached() -> Non
     assert set(Status) == ACTIVE | ENDED
     assert not ACTIVE & ENDED
     assert {new for _, new in MOVES} == set(Status) - {Status.UPLOADED}
-    assert LABELS == {
+    assert {status: status.label for status in Status} == {
         Status.UPLOADED: "Queued",
         Status.QUEUED: "Waiting",
         Status.PROCESSING: "Converting...",

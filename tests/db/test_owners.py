@@ -1,53 +1,67 @@
-"""What owners told about themselves: kept per owner, the last word counts."""
+"""Owners: what the one person of local mode takes over, and the secrets of an installation."""
 
-from uuid import uuid4
-
+import psycopg
 import pytest
 
-from docmill.core.jobs import JobId
-from docmill.db import owners, results
-from docmill.db.pool import Pool
-from road import ANN, BOB, add_job, claim_one, finish
+from docmill.core import owners
+from docmill.core.owners import OwnerKey
+from docmill.db.pool import Connection
+from docmill.documents import queries as db_owners
+from docmill.invoices import queries as invoices_queries
+from docmill.jobs import queries
+from docmill.processes import local
+from docmill.queue import enqueue
+from docmill.web import auth
+from road import ANN, BOB, add_job, claim_one, finish, the
 
 pytestmark = pytest.mark.anyio
 
-
-async def test_an_owner_who_told_nothing_has_an_empty_profile(pool: Pool) -> None:
-    async with pool.connection() as conn:
-        assert await owners.profile(conn, ANN) == {}
-        await owners.introduce(conn, ANN)
-        assert await owners.profile(conn, ANN) == {}
+ME = owners.LOCAL.key
 
 
-async def test_the_last_profile_told_is_kept_and_nobody_elses_changes(pool: Pool) -> None:
-    async with pool.connection() as conn:
-        await owners.tell(conn, ANN, {"tin": "1", "rates": {"USD": "16250"}})
-        await owners.tell(conn, BOB, {"tin": "2"})
-        await owners.tell(conn, ANN, {"country": "IDN"})
-    async with pool.connection() as conn:
-        assert await owners.profile(conn, ANN) == {"country": "IDN"}
-        assert await owners.profile(conn, BOB) == {"tin": "2"}
+async def jobs_of(conn: Connection, owner: OwnerKey) -> set[str]:
+    found = await queries.list_recent(conn, owner, queries.JobFilter(), after=None, limit=10)
+    return {str(job.id) for job in found}
 
 
-async def test_a_profile_does_not_touch_the_owners_place_in_the_queue(pool: Pool) -> None:
-    async with pool.connection() as conn:
-        await add_job(conn, ANN)
-        before = await (await conn.execute("SELECT last_tag, changed_at FROM owners")).fetchone()
-        await owners.tell(conn, ANN, {"tin": "1"})
-        after = await (await conn.execute("SELECT last_tag, changed_at FROM owners")).fetchone()
-    assert before == after
+async def test_the_one_person_takes_over_what_sessions_had_and_nothing_else(
+    conn: Connection,
+) -> None:
+    user, desk = owners.user("eve").key, owners.desk("trading").key
+    mine = [await add_job(conn, owner) for owner in (ANN, BOB)]
+    others = {owner: await add_job(conn, owner) for owner in (user, desk)}
+    await finish(conn, await claim_one(conn))
+    await db_owners.save_profile(conn, ANN, {"tin": "1"})
+    for owner, label in ((ANN, "old"), (BOB, "new")):
+        lesson = {"layout": "l", "field": "total", "label": label}
+        await invoices_queries.learn(conn, owner, [lesson], job_id=mine[0], taught_by="a.pdf")
+    assert await local.adopt_sessions(conn, ME) == 2
+    assert await jobs_of(conn, ME) == {str(job_id) for job_id in mine}
+    for owner, job_id in others.items():
+        assert await jobs_of(conn, owner) == {str(job_id)}
+    assert (await the(conn, mine[0])).owner == ME
+    assert await db_owners.read_profile(conn, ME) == {"tin": "1"}
+    assert len(await invoices_queries.list_lessons(conn, ME)) == 1
+    assert await invoices_queries.list_lessons(conn, ANN) == []
+    await conn.commit()
+    await local.adopt_sessions(conn, ME)
+    assert await jobs_of(conn, ME) == {str(job_id) for job_id in mine}
 
 
-async def test_data_is_found_for_the_jobs_that_have_some(pool: Pool) -> None:
-    async with pool.connection() as conn:
-        done = await add_job(conn, ANN)
-        assert await finish(conn, await claim_one(conn))
-        waiting = await add_job(conn, BOB)
-        nobody = JobId(uuid4())
-        found = await results.data(conn, [waiting, done, nobody])
-    assert {job_id: (row.owner, row.status) for job_id, row in found.items()} == {
-        done: (ANN, "complete"),
-        waiting: (BOB, "queued"),
-    }
-    assert found[done].key
-    assert found[waiting].key is None
+async def test_with_no_sessions_there_is_nothing_to_take_over(conn: Connection) -> None:
+    await add_job(conn, owners.user("eve").key)
+    assert await local.adopt_sessions(conn, ME) == 0
+
+
+@pytest.mark.parametrize("to", ["user:eve", "desk:trading", "session:bob"])
+async def test_a_sessions_job_goes_to_the_one_person_alone(conn: Connection, to: str) -> None:
+    job_id = await add_job(conn, ANN)
+    await enqueue.ensure_owner(conn, OwnerKey(to))
+    with pytest.raises(psycopg.errors.CheckViolation):
+        await conn.execute("UPDATE jobs SET owner = %s WHERE id = %s", (to, job_id))
+
+
+async def test_the_first_secret_of_a_name_is_everybodys(conn: Connection) -> None:
+    first = await auth.share_secret(conn, "sessions", b"1" * 32)
+    assert await auth.share_secret(conn, "sessions", b"2" * 32) == first == b"1" * 32
+    assert await auth.share_secret(conn, "other", b"2" * 32) == b"2" * 32

@@ -2,14 +2,15 @@
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
-from typing import Final
+from typing import Any, Final
 from uuid import UUID
 
 import psycopg
 import pytest
 
 from db.crowd import BIG, JOBS, Args, fill, plan_of
-from docmill.db import jobs, leases, lists, queue
+from docmill.jobs import queries
+from docmill.queue import claim, enqueue, leases
 
 ALL: Final = ["extract", "invoice", "trades", "study"]
 SOON: Final = datetime.now(UTC) - timedelta(hours=1)
@@ -28,10 +29,15 @@ def crowded(crowded_url: str) -> Iterator[psycopg.Connection]:
         conn.rollback()
 
 
-def a_claim(pipelines: list[str], slots: int) -> Args:
+def a_claim(pipelines: list[str], slots: int, long_slots: int = 2) -> dict[str, Any]:
     lease = timedelta(minutes=5)
     asked = {"worker": "w2", "pipelines": pipelines, "slots": slots, "lease": lease}
-    return {**asked, "gateways": "{}"}
+    return {**asked, "long_slots": long_slots, "gateways": "{}"}
+
+
+def another(pipelines: list[str]) -> Args:
+    others = {"besides": [BIG, "session:7"], "looked_at": claim.LOOKED_AT}
+    return {**a_claim(pipelines, 1), **others}
 
 
 def recent(owner: str, statuses: list[str] | None = None, at: datetime | str = "infinity") -> Args:
@@ -45,7 +51,7 @@ def recent_named(text: str) -> Args:
 
 
 def named(text: str) -> Args:
-    return {"owner": BIG, "text": text, "limit": lists.FEW + 1}
+    return {"owner": BIG, "text": text, "limit": queries.FEW + 1}
 
 
 def of_documents(count: int) -> Args:
@@ -68,26 +74,29 @@ AN_ENQUEUED: Final = {
     "was": "uploaded",
 }
 HOT: Final[list[tuple[str, str, Args, int]]] = [
-    ("claim 3 of one pipeline", queue.CLAIM, a_claim(["extract"], 3), 200),
-    ("claim 3 of four pipelines", queue.CLAIM, a_claim(ALL, 3), 250),
-    ("promote 10", queue.PROMOTE, (10,), 600),
-    ("next due", queue.NEXT_DUE, (), 10),
-    ("stale", leases.STALE, STALE_ARGS, 600),
-    ("recent", lists.RECENT, recent(BIG), 400),
-    ("recent, far back", lists.RECENT, recent(BIG, at=SOON), 400),
-    ("recent of one status", lists.RECENT, recent(BIG, ["failed"]), 1000),
-    ("changed, little", lists.CHANGED, changed(SOON + timedelta(minutes=58)), 400),
-    ("changed, much", lists.CHANGED, changed(SOON - timedelta(days=30)), 400),
-    ("recent by a name that many have", lists.RECENT, recent_named("5.pdf"), 1200),
-    ("a name that few have, of 20,000", lists.NAMED, named("99995.PDF"), 400),
-    ("a name that nobody has", lists.NAMED, named("nothing like it"), 400),
-    ("recent of 500 documents", lists.OF_DOCUMENTS, of_documents(lists.FEW), 4000),
-    ("deleted, none", lists.DELETED, {"owner": BIG, "since": SOON, "limit": 100}, 10),
-    ("active count of a small owner", lists.ACTIVE, ("session:7",), 20),
-    ("active count of a big owner", lists.ACTIVE, (BIG,), 200),
-    ("twin", jobs.TWIN, ("key 500",), 20),
-    ("one", jobs.ONE, (UUID("c4ca4238-a0b9-2382-0dcc-509a6f75849b"),), 20),
-    ("enqueue", jobs.ENQUEUE, AN_ENQUEUED, 60),
+    ("claim 3 of one pipeline", claim.CLAIM, a_claim(["extract"], 3), 200),
+    ("claim 3 of four pipelines", claim.CLAIM, a_claim(ALL, 3), 250),
+    ("claim 3, none of them long", claim.CLAIM, a_claim(ALL, 3, 0), 250),
+    ("claim one of another owner", claim.CLAIM_OTHER, another(ALL), 250),
+    ("see whether others wait", claim.OTHERS_WAIT, another(ALL), 200),
+    ("promote 10", claim.PROMOTE, (10,), 600),
+    ("next due", claim.NEXT_DUE, (), 10),
+    ("stale", leases.FIND_STALE, STALE_ARGS, 600),
+    ("recent", queries.RECENT, recent(BIG), 400),
+    ("recent, far back", queries.RECENT, recent(BIG, at=SOON), 400),
+    ("recent of one status", queries.RECENT, recent(BIG, ["failed"]), 1000),
+    ("changed, little", queries.CHANGED, changed(SOON + timedelta(minutes=58)), 400),
+    ("changed, much", queries.CHANGED, changed(SOON - timedelta(days=30)), 400),
+    ("recent by a name that many have", queries.RECENT, recent_named("5.pdf"), 1200),
+    ("a name that few have, of 20,000", queries.NAMED, named("99995.PDF"), 400),
+    ("a name that nobody has", queries.NAMED, named("nothing like it"), 400),
+    ("recent of 500 documents", queries.OF_DOCUMENTS, of_documents(queries.FEW), 4000),
+    ("deleted, none", queries.DELETED, {"owner": BIG, "since": SOON, "limit": 100}, 10),
+    ("active count of a small owner", queries.COUNT_ACTIVE, ("session:7",), 20),
+    ("active count of a big owner", queries.COUNT_ACTIVE, (BIG,), 200),
+    ("twin", enqueue.FIND_TWIN, ("key 500",), 20),
+    ("one", enqueue.FIND_JOB, (UUID("c4ca4238-a0b9-2382-0dcc-509a6f75849b"),), 20),
+    ("enqueue", enqueue.ENQUEUE, AN_ENQUEUED, 60),
 ]
 
 
@@ -109,6 +118,10 @@ def test_the_crowd_is_as_mixed_as_it_says(crowded: psycopg.Connection) -> None:
     assert sum(counts.values()) == JOBS
     assert min(counts.values()) >= 100
     assert counts["queued"] > 20_000
+    asked = "SELECT count(*) FROM jobs WHERE status = 'queued' AND run_at IS NULL AND long"
+    row = crowded.execute(asked).fetchone()
+    assert row is not None
+    assert row[0] > 3_000
 
 
 def test_the_obvious_claim_would_be_caught(crowded: psycopg.Connection) -> None:

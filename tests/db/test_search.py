@@ -9,10 +9,11 @@ import pytest
 from db.crowd import plan_of
 from docmill.core.jobs import Claimed
 from docmill.core.owners import OwnerKey
-from docmill.core.ranking import rarity
-from docmill.db import chunks, fields, migrate, results, search
+from docmill.db import migrate
 from docmill.db.pool import Connection
-from docmill.db.search import Asked, Only
+from docmill.extract import queries
+from docmill.extract.queries import DocumentFilter, SearchQuery, weigh_word
+from docmill.jobs import results
 from road import ANN, BOB, add_job, claim_one, finish
 
 pytestmark = pytest.mark.anyio
@@ -43,24 +44,24 @@ async def read(conn: Connection, owner: OwnerKey, *rows: dict[str, Any]) -> Clai
     """A document of the owner with these passages."""
     await add_job(conn, owner)
     job = await claim_one(conn)
-    await chunks.write(conn, job, json.dumps(rows))
+    await queries.write_chunks(conn, job, json.dumps(rows))
     return job
 
 
-async def best(conn: Connection, asked: Asked) -> list[int]:
-    return await search.best(conn, asked, await search.words(conn, asked))
+async def best(conn: Connection, asked: SearchQuery) -> list[int]:
+    return await queries.find_best(conn, asked, await queries.weigh_words(conn, asked))
 
 
-async def texts(conn: Connection, asked: Asked, ids: list[int]) -> list[str]:
-    found = await search.hits(conn, asked, ids)
+async def texts(conn: Connection, asked: SearchQuery, ids: list[int]) -> list[str]:
+    found = await queries.fetch_hits(conn, asked, ids)
     return [found[number].text for number in ids]
 
 
 async def test_the_nearest_passage_comes_first_by_its_nearest_part(conn: Connection) -> None:
     await read(conn, ANN, passage("far", vector(5)), passage("near", vector(9), vector(0, 0.1)))
-    asked = Asked(ANN, "", MODEL, vector(0))
+    asked = SearchQuery(ANN, "", MODEL, vector(0))
 
-    found = await search.nearest(conn, asked)
+    found = await queries.find_nearest(conn, asked)
 
     assert await texts(conn, asked, found) == ["near", "far"]
 
@@ -68,7 +69,7 @@ async def test_the_nearest_passage_comes_first_by_its_nearest_part(conn: Connect
 async def test_rare_words_count_more_than_common_ones(conn: Connection) -> None:
     common = [passage(f"the price of number {at}") for at in range(20)]
     await read(conn, ANN, *common, passage("the penalty of the contract"))
-    asked = Asked(ANN, "what price has the penalty?")
+    asked = SearchQuery(ANN, "what price has the penalty?")
 
     found = await best(conn, asked)
 
@@ -78,31 +79,31 @@ async def test_rare_words_count_more_than_common_ones(conn: Connection) -> None:
 
 async def test_nobody_finds_another_owners_passages(conn: Connection) -> None:
     await read(conn, BOB, passage("the secret of bob", vector(0)))
-    mine = Asked(ANN, "secret", MODEL, vector(0))
-    theirs = Asked(BOB, "secret", MODEL, vector(0))
-    (number,) = await search.nearest(conn, theirs)
+    mine = SearchQuery(ANN, "secret", MODEL, vector(0))
+    theirs = SearchQuery(BOB, "secret", MODEL, vector(0))
+    (number,) = await queries.find_nearest(conn, theirs)
 
     assert await best(conn, theirs) == [number]
     assert await best(conn, mine) == []
-    assert await search.nearest(conn, mine) == []
-    assert await search.hits(conn, mine, [number]) == {}
-    assert await search.documents(conn, ANN, Only(filename="a.pdf")) == []
+    assert await queries.find_nearest(conn, mine) == []
+    assert await queries.fetch_hits(conn, mine, [number]) == {}
+    assert await queries.find_documents(conn, ANN, DocumentFilter(filename="a.pdf")) == []
 
 
 async def test_an_owner_whose_name_is_a_word_finds_nobody_elses(conn: Connection) -> None:
     await read(conn, BOB, passage("mentions @session:ann and 'session:ann'"))
 
-    assert await best(conn, Asked(ANN, "mentions session ann")) == []
+    assert await best(conn, SearchQuery(ANN, "mentions session ann")) == []
 
 
 async def test_filters_keep_to_documents(conn: Connection) -> None:
     first = await read(conn, ANN, passage("alpha one", vector(0)))
     await read(conn, ANN, passage("alpha two", vector(0)))
-    only = await search.documents(conn, ANN, Only(document=first.document_id))
-    asked = Asked(ANN, "alpha", MODEL, vector(0), only)
+    only = await queries.find_documents(conn, ANN, DocumentFilter(document=first.document_id))
+    asked = SearchQuery(ANN, "alpha", MODEL, vector(0), only)
 
     assert await texts(conn, asked, await best(conn, asked)) == ["alpha one"]
-    assert await texts(conn, asked, await search.nearest(conn, asked)) == ["alpha one"]
+    assert await texts(conn, asked, await queries.find_nearest(conn, asked)) == ["alpha one"]
 
 
 async def test_a_passage_is_as_like_as_its_nearest_part_and_the_words_it_has(
@@ -110,13 +111,13 @@ async def test_a_passage_is_as_like_as_its_nearest_part_and_the_words_it_has(
 ) -> None:
     rows = passage("the penalty", vector(9), vector(0)), passage("other", vector(3))
     await read(conn, ANN, *rows, passage("no vector"))
-    asked = Asked(ANN, "penalty", MODEL, vector(0))
-    words = await search.words(conn, asked)
+    asked = SearchQuery(ANN, "penalty", MODEL, vector(0))
+    words = await queries.weigh_words(conn, asked)
     row = await (
         await conn.execute("SELECT array_agg(id ORDER BY position) FROM chunks")
     ).fetchone()
 
-    found = await search.likeness(conn, asked, words, row[0] if row else [])
+    found = await queries.rate_likeness(conn, asked, words, row[0] if row else [])
 
     (first, second, third) = sorted(found, key=lambda one: one.id)
     assert (first.meaning, second.meaning, third.meaning) == (1.0, 0.0, None)
@@ -127,30 +128,30 @@ async def test_a_passage_is_as_like_as_its_nearest_part_and_the_words_it_has(
 async def test_a_word_in_many_passages_is_looked_for_only_with_the_others(
     conn: Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(search, "COMMON", 3)
+    monkeypatch.setattr(queries, "COMMON", 3)
     await read(
         conn, ANN, *(passage(f"price list {at}") for at in range(4)), passage("price penalty")
     )
 
-    assert len(await best(conn, Asked(ANN, "price"))) == 5
-    assert len(await best(conn, Asked(ANN, "price list"))) == 4
-    assert len(await best(conn, Asked(ANN, "price penalty"))) == 1
+    assert len(await best(conn, SearchQuery(ANN, "price"))) == 5
+    assert len(await best(conn, SearchQuery(ANN, "price list"))) == 4
+    assert len(await best(conn, SearchQuery(ANN, "price penalty"))) == 1
 
 
 async def test_common_words_of_an_owner_with_many_passages_are_known_without_counting(
     conn: Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(search, "COUNTED", 5)
-    monkeypatch.setattr(search, "COMMON", 4)
+    monkeypatch.setattr(queries, "COUNTED", 5)
+    monkeypatch.setattr(queries, "COMMON", 4)
     await read(
         conn, ANN, *(passage(f"the price of tea {at}") for at in range(40)), passage("fines")
     )
     await conn.execute("ANALYZE chunks")
 
-    words = await search.words(conn, Asked(ANN, "price of fines"))
+    words = await queries.weigh_words(conn, SearchQuery(ANN, "price of fines"))
 
     assert dict(zip(words.each, words.weights, strict=True)) == pytest.approx(
-        {"'price'": rarity(40, 41), "'fine'": rarity(1, 41)}, rel=0.05
+        {"'price'": weigh_word(40, 41), "'fine'": weigh_word(1, 41)}, rel=0.05
     )
     assert words.query == "'fine'"
 
@@ -158,38 +159,40 @@ async def test_common_words_of_an_owner_with_many_passages_are_known_without_cou
 async def test_vectors_of_another_model_are_not_compared(conn: Connection) -> None:
     await read(conn, ANN, passage("text", vector(0)))
 
-    assert await search.nearest(conn, Asked(ANN, "", "another", vector(0))) == []
+    assert await queries.find_nearest(conn, SearchQuery(ANN, "", "another", vector(0))) == []
 
 
 @pytest.mark.parametrize("words", ["", "'", "a:*", "!!", "\\", "the of and", "x & | !", "<->"])
 async def test_any_words_can_be_asked_for(conn: Connection, words: str) -> None:
     await read(conn, ANN, passage("some text", vector(0)))
 
-    asked = Asked(ANN, words, MODEL, vector(0))
+    asked = SearchQuery(ANN, words, MODEL, vector(0))
 
     assert await best(conn, asked) == []
-    assert len(await search.hits(conn, asked, await search.nearest(conn, asked))) == 1
+    assert len(await queries.fetch_hits(conn, asked, await queries.find_nearest(conn, asked))) == 1
 
 
 async def test_a_second_run_replaces_what_the_first_wrote(conn: Connection) -> None:
     job = await read(conn, ANN, passage("old", vector(0)))
-    await chunks.write(conn, job, json.dumps([passage("new", vector(0))]))
-    asked = Asked(ANN, "", MODEL, vector(0))
+    await queries.write_chunks(conn, job, json.dumps([passage("new", vector(0))]))
+    asked = SearchQuery(ANN, "", MODEL, vector(0))
 
-    assert await texts(conn, asked, await search.nearest(conn, asked)) == ["new"]
+    assert await texts(conn, asked, await queries.find_nearest(conn, asked)) == ["new"]
 
 
 async def test_rows_go_when_the_result_expires(conn: Connection) -> None:
     job = await read(conn, ANN, passage("text", vector(0)))
     field = {"label": "Total", "value": "5", "type": "amount", "normal": {"amount": "5"}}
-    await fields.write(conn, job, json.dumps([field | {"confidence": 0.9, "page": 1, "box": None}]))
+    await queries.write_fields(
+        conn, job, json.dumps([field | {"confidence": 0.9, "page": 1, "box": None}])
+    )
     assert await finish(conn, job)
-    assert await fields.exist(conn, job.id)
+    assert await queries.fields_exist(conn, job.id)
 
-    await results.expire(conn, job.id)
+    await results.expire_results(conn, job.id)
 
-    assert not await fields.exist(conn, job.id)
-    assert not await chunks.exist(conn, job.id)
+    assert not await queries.fields_exist(conn, job.id)
+    assert not await queries.chunks_exist(conn, job.id)
     row = await (await conn.execute("SELECT count(*) FROM chunk_vectors")).fetchone()
     assert row == (0,)
 
@@ -197,9 +200,9 @@ async def test_rows_go_when_the_result_expires(conn: Connection) -> None:
 async def test_without_pgvector_words_still_find(conn: Connection) -> None:
     await conn.execute("DROP TABLE chunk_vectors")
     await read(conn, ANN, passage("the text", vector(0)))
-    asked = Asked(ANN, "text", MODEL, vector(0))
+    asked = SearchQuery(ANN, "text", MODEL, vector(0))
 
-    assert await search.nearest(conn, asked) == []
+    assert await queries.find_nearest(conn, asked) == []
     assert await texts(conn, asked, await best(conn, asked)) == ["the text"]
 
 
@@ -210,15 +213,15 @@ async def test_pgvector_may_come_after_the_migrations(conn: Connection, database
 
     assert await migrate.migrate(database_url) == []
 
-    assert await chunks.have_vectors(conn)
+    assert await queries.have_vectors(conn)
 
 
 HOT = (
-    search.COUNT_WORDS,
-    search.BEST,
-    search.NEAREST_OF_MANY,
-    search.BY_WORDS,
-    search.BY_MEANING,
+    queries.COUNT_WORDS,
+    queries.BEST,
+    queries.NEAREST_OF_MANY,
+    queries.BY_WORDS,
+    queries.BY_MEANING,
 )
 CROWD = """
 INSERT INTO chunks (job_id, document_id, owner, position, page, heading, text)
@@ -249,9 +252,9 @@ async def test_hot_statements_read_few_pages_of_a_crowd(
     await conn.commit()
     await conn.set_autocommit(True)
     await conn.execute("VACUUM ANALYZE chunks, chunk_vectors")
-    asked = Asked(ANN, "rare7 common", MODEL, vector(0)).args
+    asked = SearchQuery(ANN, "rare7 common", MODEL, vector(0)).args
     asked |= {"query": "'rare7'", "each": ["'rare7'", "'common'"], "weights": [5.0, 0.7]}
-    asked |= {"ids": [1, 2, 3], "lexemes": ["rare7", "common"], "common": search.COMMON}
+    asked |= {"ids": [1, 2, 3], "lexemes": ["rare7", "common"], "common": queries.COMMON}
     with psycopg.connect(database_url) as plain:
         for query in HOT:
             for generic in (False, True):

@@ -8,6 +8,8 @@ from typing import Final
 
 import pytest
 
+from docmill.core import plugins
+
 ROOT: Final = Path(__file__).parents[2]
 PAGES: Final = sorted([ROOT / "README.md", ROOT / "CHANGELOG.md", *ROOT.glob("docs/**/*.md")])
 
@@ -54,6 +56,25 @@ def test_every_page_can_be_reached_from_the_readme() -> None:
         reached |= new
         waiting += new
     assert reached >= {*PAGES}
+
+
+def names(page: Path) -> Iterator[str]:
+    """What stands in backticks, examples in blocks left out."""
+    prose = re.sub(r"^```.*?^```$", "", page.read_text("utf-8"), flags=re.MULTILINE | re.DOTALL)
+    yield from re.findall(r"`([^`\n]+)`", prose)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_name_and_file_of_the_code_exists(page: Path) -> None:
+    """`docmill.module:name`, and paths from the root or from src/docmill such as `core/jobs.py`."""
+    for name in names(page):
+        if re.fullmatch(r"docmill(\.\w+)+:\w+", name):
+            assert plugins.resolve(name), name
+        elif page.name != "CHANGELOG.md" and re.fullmatch(
+            r"[\w./-]+/[\w-]+\.(py|sql|tsv|toml)", name
+        ):
+            roots = (ROOT, ROOT / "src", ROOT / "src" / "docmill", ROOT / "docs")
+            assert name.startswith("docmill-") or any((one / name).exists() for one in roots), name
 
 
 def test_the_readme_fits_one_screen() -> None:

@@ -1,6 +1,7 @@
 """The reference pages say what the code says."""
 
 import pytest
+
 from scripts import reference
 
 

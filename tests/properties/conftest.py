@@ -7,21 +7,23 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from docmill.core.pipeline import PDF, TEXT
+from docmill.core.installed import PipelineCatalog
+from docmill.core.plugins import PDF, TEXT
+from docmill.db.notify import CHANGES, WORK, Notifier
 from docmill.db.pool import Pool
-from docmill.db.signals import CHANGES, WORK, Bell
-from docmill.ingest.checks import Offer
-from docmill.ingest.intake import Intake
+from docmill.documents.accept import Acceptor
 from docmill.storage import open_store
 from properties.senders import LIMIT
 from sites import Site, running
 
 
 @pytest.fixture
-async def intake(pool: Pool, tmp_path: Path) -> AsyncIterator[Intake]:
-    offer = Offer({"extract": (PDF,), "echo": (TEXT,)}, {})
-    work, changes = Bell(pool, WORK), Bell(pool, CHANGES)
-    yield Intake(pool, open_store(str(tmp_path / "store")), offer, work, changes, timedelta(days=7))
+async def intake(pool: Pool, tmp_path: Path) -> AsyncIterator[Acceptor]:
+    offer = PipelineCatalog({"extract": (PDF,), "echo": (TEXT,)}, {})
+    work, changes = Notifier(pool, WORK), Notifier(pool, CHANGES)
+    yield Acceptor(
+        pool, open_store(str(tmp_path / "store")), offer, work, changes, timedelta(days=7)
+    )
     await work.close()
     await changes.close()
 

@@ -13,18 +13,14 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from docmill.core.faults import FAULTS
-from docmill.core.jobs import (
-    ACTIVE,
-    Broke,
-    Claimed,
-    JobId,
-    LeaseLost,
-    Status,
-    Stopped,
-)
+from docmill.core.jobs import ACTIVE, Broke, Claimed, JobId, LeaseLost, Status, Stopped
 from docmill.core.owners import OwnerKey
-from docmill.db import documents, jobs, leases, queue, results
 from docmill.db.pool import Connection, Pool
+from docmill.documents import queries as documents_queries
+from docmill.jobs import queries, results
+from docmill.queue import claim, leases
+from docmill.queue import enqueue as queue
+from docmill.queue.progress import Progress, record_progress
 from properties.model import Expected, Row, check, rows
 from properties.rig import Act, Do, rescue, write
 from road import a_result, add_job, the
@@ -49,7 +45,7 @@ class Jobs(RuleBasedStateMachine):
         self.do: Do = Do(runner, pool)
         self.pipeline: str = uuid4().hex
         self.jobs: dict[JobId, Expected] = {}
-        self.new: dict[JobId, jobs.NewJob] = {}
+        self.new: dict[JobId, queue.NewJob] = {}
         self.held: dict[JobId, Claimed] = {}
         self.stale: list[Claimed] = []
 
@@ -83,7 +79,7 @@ class Jobs(RuleBasedStateMachine):
             self.held[job.id] = job
 
     def claim(self, worker: str, slots: int) -> Act[list[Claimed]]:
-        return lambda conn: queue.claim(
+        return lambda conn: claim.claim(
             conn, worker, pipelines=[self.pipeline], slots=slots, lease=LEASE
         )
 
@@ -94,7 +90,7 @@ class Jobs(RuleBasedStateMachine):
         job_id = self.do(lambda conn: add_job(conn, key, **given))
         self.jobs[job_id] = Expected(Status.QUEUED if enqueue else Status.UPLOADED)
         document_id = self.do(lambda conn: the(conn, job_id)).document_id
-        self.new[job_id] = jobs.NewJob(
+        self.new[job_id] = queue.NewJob(
             job_id, document_id, key, self.pipeline, None, {}, priority, None
         )
 
@@ -110,7 +106,7 @@ class Jobs(RuleBasedStateMachine):
     def enqueue(self, pick: int) -> None:
         """Of any job: only an uploaded one moves."""
         job_id = self.any(pick)
-        self.do(lambda conn: jobs.enqueue(conn, self.new[job_id]))
+        self.do(lambda conn: queue.enqueue(conn, self.new[job_id]))
         if self.jobs[job_id].status is Status.UPLOADED:
             self.jobs[job_id].status = Status.QUEUED
 
@@ -142,14 +138,14 @@ class Jobs(RuleBasedStateMachine):
     @rule(pick=PICK)
     def beat(self, pick: int) -> None:
         held, _ = self.holder(pick)
-        assert self.do(lambda conn: leases.beat(conn, [held], lease=LEASE)) == {held.id}
+        assert self.do(lambda conn: leases.extend_leases(conn, [held], lease=LEASE)) == {held.id}
 
     @precondition(lambda self: self.held)
     @rule(pick=PICK, percent=st.integers(0, 100), milestone=st.booleans())
     def progress(self, pick: int, percent: int, milestone: bool) -> None:
         held, job = self.holder(pick)
-        progress = queue.Progress(percent, "a stage", milestone)
-        assert self.do(lambda conn: queue.note_progress(conn, held, progress))
+        progress = Progress(percent, "a stage", milestone)
+        assert self.do(lambda conn: record_progress(conn, held, progress))
         job.noted(percent)
 
     @precondition(lambda self: self.held)
@@ -203,7 +199,7 @@ class Jobs(RuleBasedStateMachine):
         else:
             job.broke("WORKER_LOST", waits=False)
         check(row, job)
-        self.do(lambda conn: jobs.delete(conn, held.id))
+        self.do(lambda conn: queries.delete_job(conn, held.id))
         del self.jobs[held.id]
         self.let_go(held.id)
 
@@ -215,9 +211,9 @@ class Jobs(RuleBasedStateMachine):
         taken = [job for job in self.stale if job.id in self.held]
         late = (taken or self.stale)[pick % len(taken or self.stale)]
         before = self.rows()
-        progress = queue.Progress(99, "late", milestone=True)
-        assert not self.do(lambda conn: queue.note_progress(conn, late, progress))
-        assert not self.do(lambda conn: leases.beat(conn, [late], lease=LEASE))
+        progress = Progress(99, "late", milestone=True)
+        assert not self.do(lambda conn: record_progress(conn, late, progress))
+        assert not self.do(lambda conn: leases.extend_leases(conn, [late], lease=LEASE))
         for ending in (a_result(late), Broke(code), Stopped(), LeaseLost()):
             assert not self.do(lambda conn, ending=ending: write(conn, late, ending))
         assert self.rows() == before, "a stale write changed something"
@@ -227,7 +223,7 @@ class Jobs(RuleBasedStateMachine):
     def cancel(self, pick: int) -> None:
         job_id = self.any(pick)
         job = self.jobs[job_id]
-        assert self.do(lambda conn: jobs.cancel(conn, job_id)) == (job.status in ACTIVE)
+        assert self.do(lambda conn: queries.cancel_job(conn, job_id)) == (job.status in ACTIVE)
         if job.status in ACTIVE:
             job.cancelled()
             self.let_go(job_id)
@@ -239,7 +235,7 @@ class Jobs(RuleBasedStateMachine):
         job = self.jobs[job_id]
 
         async def again(conn: Connection) -> bool:
-            return await jobs.retry(conn, await the(conn, job_id))
+            return await queue.retry_job(conn, await the(conn, job_id))
 
         assert self.do(again) == (job.status is Status.FAILED)
         if job.status is Status.FAILED:
@@ -251,14 +247,14 @@ class Jobs(RuleBasedStateMachine):
         waiting = [job_id for job_id, job in self.jobs.items() if job.waiting]
         job_id = waiting[pick % len(waiting)]
         self.do(lambda conn: conn.execute(DUE, (job_id,)))
-        assert self.do(lambda conn: queue.promote(conn, 100)) == 1
+        assert self.do(lambda conn: claim.promote(conn, 100)) == 1
         self.jobs[job_id].waiting = False
 
     @precondition(lambda self: self.jobs)
     @rule(pick=PICK)
     def delete(self, pick: int) -> None:
         job_id = self.any(pick)
-        _, keys = self.do(lambda conn: jobs.delete(conn, job_id))
+        _, keys = self.do(lambda conn: queries.delete_job(conn, job_id))
         assert len(keys) == self.jobs.pop(job_id).result
         self.let_go(job_id)
 
@@ -267,9 +263,9 @@ class Jobs(RuleBasedStateMachine):
     def expire(self, pick: int) -> None:
         job_id = self.any(pick, Status.COMPLETE, Status.FAILED)
         job = self.do(lambda conn: the(conn, job_id))
-        self.do(lambda conn: documents.expire(conn, job.document_id))
+        self.do(lambda conn: documents_queries.expire_document(conn, job.document_id))
         if job.result_key:
-            self.do(lambda conn: results.expire(conn, job_id))
+            self.do(lambda conn: results.expire_results(conn, job_id))
         self.jobs[job_id].result = False
 
     @invariant()

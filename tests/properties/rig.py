@@ -5,11 +5,11 @@ from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 from docmill.core.jobs import Claimed, Ending, JobId, Retry, settle
-from docmill.db import queue
 from docmill.db.pool import Connection, Pool
-from docmill.work import identity
-from docmill.work.upkeep import take_back
-from docmill.work.worker import Rules
+from docmill.queue import leases
+from docmill.queue import settle as queue_settle
+from docmill.queue.rescue import take_back
+from docmill.queue.worker import WorkerConfig
 
 T = TypeVar("T")
 Act = Callable[[Connection], Awaitable[T]]
@@ -40,8 +40,12 @@ class Do:
 
 async def write(conn: Connection, job: Claimed, ending: Ending) -> bool:
     move = settle(job, ending, retry=Retry(), chance=0.5)
-    return job.id in await queue.settle(conn, [queue.Settlement(job, move)])
+    return job.id in await queue_settle.write_settlements(
+        conn, [queue_settle.Settlement(job, move)]
+    )
 
 
 async def rescue(conn: Connection) -> set[JobId]:
-    return {item.job.id for item in await take_back(conn, Rules(pipelines=[]), identity.me())}
+    return {
+        item.job.id for item in await take_back(conn, WorkerConfig(pipelines=[]), leases.identify())
+    }

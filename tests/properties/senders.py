@@ -7,11 +7,10 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
 from docmill.core import owners
-from docmill.core.faults import Faulted
+from docmill.core.faults import DocmillError
 from docmill.core.owners import Owner
-from docmill.ingest import intake as door
-from docmill.ingest.intake import Accepted, Intake, Wanted
-from docmill.ingest.staging import Stage
+from docmill.documents import accept as door
+from docmill.documents.accept import Accepted, Acceptor, FileStage, JobRequest
 
 LIMIT: Final = 5000
 ANN: Final = owners.user("ann")
@@ -33,22 +32,22 @@ def a_file(size: int) -> bytes:
 
 
 async def bring(
-    intake: Intake,
+    intake: Acceptor,
     data: bytes,
-    wanted: Wanted | Owner = ANN,
+    wanted: JobRequest | Owner = ANN,
     *,
     filename: str = "a.pdf",
     chunk: int = 1 << 20,
 ) -> Accepted:
     """What a route does with the bytes of a body."""
     if isinstance(wanted, Owner):
-        wanted = Wanted(wanted, "extract")
-    stage = Stage(intake.store, filename, max_bytes=LIMIT)
+        wanted = JobRequest(wanted, "extract")
+    stage = FileStage(intake.store, filename, max_bytes=LIMIT)
     try:
         for start in range(0, len(data), chunk):
             await stage.write(data[start : start + chunk])
         staged = await stage.finish()
-    except Faulted:
+    except DocmillError:
         await stage.abort()
         raise
     return await door.accept(intake, staged, wanted)

@@ -8,16 +8,17 @@ from datetime import timedelta
 from typing import Final
 
 from docmill.core.jobs import ENDED, JobId, Retry
+from docmill.db.notify import CHANGES, Notifier
 from docmill.db.pool import Pool
-from docmill.db.signals import CHANGES, Bell
-from docmill.work import identity
-from docmill.work.worker import Links, Rules, Runner, Worker
+from docmill.queue import leases
+from docmill.queue.worker import Runner, Worker, WorkerConfig, WorkerLinks
 from road import the
+from waits import PATIENCE
 
-RULES: Final = Rules(
+RULES: Final = WorkerConfig(
     pipelines=["extract", "echo"],
     poll=timedelta(seconds=0.05),
-    grace=timedelta(seconds=5),
+    grace=timedelta(minutes=1),
     retry=Retry(3, timedelta(), timedelta(milliseconds=1)),
 )
 
@@ -27,9 +28,9 @@ async def shift(
     pool: Pool, url: str | None, runner: Runner, workers: int = 1
 ) -> AsyncGenerator[None]:
     """So many workers at the same queue."""
-    changes = Bell(pool, CHANGES)
+    changes = Notifier(pool, CHANGES)
     people = [
-        Worker(Links(pool, url, changes), replace(RULES), runner, identity.me())
+        Worker(WorkerLinks(pool, url, changes), replace(RULES), runner, leases.identify())
         for _ in range(workers)
     ]
     tasks = [asyncio.create_task(worker.run()) for worker in people]
@@ -42,7 +43,7 @@ async def shift(
         await changes.close()
 
 
-async def ended(pool: Pool, ids: Sequence[JobId], seconds: float = 20) -> None:
+async def ended(pool: Pool, ids: Sequence[JobId], seconds: float = PATIENCE) -> None:
     """Until all of them have ended."""
     async with asyncio.timeout(seconds):
         for job_id in ids:

@@ -8,7 +8,7 @@ import structlog
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from docmill.core.faults import FAULTS, Faulted
+from docmill.core.faults import FAULTS, DocmillError
 from docmill.core.jobs import (
     MOVES,
     Broke,
@@ -16,15 +16,16 @@ from docmill.core.jobs import (
     Ending,
     JobId,
     LeaseLost,
+    ReportProgress,
     Retry,
     Status,
     Stopped,
     Usage,
     settle,
 )
-from docmill.db import history, jobs, queue
 from docmill.db.pool import Connection, Pool
-from docmill.work.worker import Note
+from docmill.jobs import queries
+from docmill.queue import settle as queue_settle
 from properties.senders import ANY_TEXT, examples
 from properties.shifts import ended, shift
 from road import a_result, add_job, claim_one, the
@@ -37,12 +38,14 @@ FINAL = sorted(FAULTS.keys() - set(RETRIED))
 
 async def written(conn: Connection, job: Claimed, ending: Ending, chance: float = 0.5) -> None:
     move = settle(job, ending, retry=Retry(), chance=chance)
-    assert await queue.settle(conn, [queue.Settlement(job, move)]) == {job.id}
+    assert await queue_settle.write_settlements(conn, [queue_settle.Settlement(job, move)]) == {
+        job.id
+    }
 
 
 async def states(conn: Connection, job_id: JobId) -> list[tuple[str | None, str]]:
     """Every step of a job's history, from and to."""
-    events = await history.events(conn, job_id)
+    events = await queries.list_events(conn, job_id)
     return [(event.meta["from"], event.meta["to"]) for event in events if "to" in event.meta]
 
 
@@ -57,10 +60,10 @@ async def test_a_failure_with_attempts_left_counts_logs_and_requeues(
         for attempt in range(1, failures + 1):
             await conn.execute("UPDATE jobs SET run_at = NULL WHERE id = %s", (job_id,))
             await written(conn, await claim_one(conn), Broke(code, "it broke"), chance)
-            job, tries = await the(conn, job_id), await history.attempts(conn, job_id)
+            job, tries = await the(conn, job_id), await queries.list_attempts(conn, job_id)
             assert (job.status, job.attempt_count) == (Status.QUEUED, attempt)
             assert (tries[-1].outcome, tries[-1].error_code) == ("retry", code)
-            assert (await history.events(conn, job_id))[-1].kind == "retry"
+            assert (await queries.list_events(conn, job_id))[-1].kind == "retry"
             assert job.run_at is not None
             assert job.queued_at is not None
             waits = (job.run_at - job.queued_at).total_seconds()
@@ -79,12 +82,14 @@ async def test_any_delay_an_operator_sets_is_waited(
         job_id = await add_job(conn)
         claimed = await claim_one(conn)
         move = settle(claimed, Broke("UNKNOWN"), retry=retry, chance=thousandths / 1000)
-        assert await queue.settle(conn, [queue.Settlement(claimed, move, keep=delay)])
+        assert await queue_settle.write_settlements(
+            conn, [queue_settle.Settlement(claimed, move, keep=delay)]
+        )
         job = await the(conn, job_id)
         assert job.run_at is not None
         assert job.queued_at is not None
         assert job.run_at - job.queued_at == move.delay
-        await jobs.delete(conn, job_id)
+        await queries.delete_job(conn, job_id)
 
 
 @examples(20)
@@ -108,8 +113,8 @@ async def test_every_error_is_logged_with_time_job_message_stack_and_attempt(
 ) -> None:
     """Property 15, whatever the error says."""
 
-    async def run(job: Claimed, note: Note) -> tuple[Ending, Usage | None]:
-        raise Faulted("UNKNOWN", text) if known else ValueError(text)
+    async def run(job: Claimed, note: ReportProgress) -> tuple[Ending, Usage | None]:
+        raise DocmillError("UNKNOWN", text) if known else ValueError(text)
 
     async with pool.connection() as conn:
         job_id = await add_job(conn)
@@ -117,7 +122,7 @@ async def test_every_error_is_logged_with_time_job_message_stack_and_attempt(
         async with shift(pool, database_url, run):
             await ended(pool, [job_id])
     async with pool.connection() as conn:
-        job, tries = await the(conn, job_id), await history.attempts(conn, job_id)
+        job, tries = await the(conn, job_id), await queries.list_attempts(conn, job_id)
     assert (job.status, job.error_code) == (Status.FAILED, "UNKNOWN")
     assert [a.attempt for a in tries] == [1, 2, 3]
     assert all(a.ended_at and a.error_code == "UNKNOWN" for a in tries)
@@ -146,10 +151,10 @@ async def test_every_transition_is_logged_with_old_and_new_status(
             claimed = await claim_one(conn)
             await written(conn, claimed, ending or a_result(claimed))
         if cancels:
-            await jobs.cancel(conn, job_id)
+            await queries.cancel_job(conn, job_id)
         steps, job = await states(conn, job_id), await the(conn, job_id)
-        tries = await history.attempts(conn, job_id)
-        await jobs.delete(conn, job_id)
+        tries = await queries.list_attempts(conn, job_id)
+        await queries.delete_job(conn, job_id)
     assert steps[:2] == [(None, "uploaded"), ("uploaded", "queued")]
     assert all(before[1] == after[0] for before, after in itertools.pairwise(steps))
     assert {(Status(str(old)), Status(new)) for old, new in steps[1:]} <= MOVES

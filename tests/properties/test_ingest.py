@@ -10,12 +10,13 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from docmill.core.documents import shown_filename
-from docmill.core.faults import Faulted
+from docmill.core.documents import clean_filename
+from docmill.core.faults import DocmillError
 from docmill.core.jobs import Status
-from docmill.db import history, queue
 from docmill.db.pool import Pool
-from docmill.ingest.intake import Intake, Wanted
+from docmill.documents.accept import Acceptor, JobRequest
+from docmill.jobs import queries
+from docmill.queue import claim
 from properties.senders import ANN, ANY_TEXT, LIMIT, RICH, a_file, bring, examples
 from road import LEASE
 from sites import SHOWN_COLUMNS, Site, a_pdf, part, rows, running
@@ -34,7 +35,7 @@ def files(root: Path) -> set[Path]:
 @example(size=LIMIT, chunk=LIMIT)
 @example(size=LIMIT - 1, chunk=7)
 async def test_any_file_up_to_the_limit_is_stored_and_gets_a_job_id(
-    intake: Intake, size: int, chunk: int
+    intake: Acceptor, size: int, chunk: int
 ) -> None:
     """Property 1."""
     data = a_file(size)
@@ -79,11 +80,11 @@ async def test_any_larger_file_is_refused_and_leaves_nothing(
 @examples(25)
 @given(over=st.integers(1, LIMIT), chunk=st.integers(1, 4096))
 async def test_the_first_byte_too_many_ends_the_reading(
-    intake: Intake, tmp_path: Path, over: int, chunk: int
+    intake: Acceptor, tmp_path: Path, over: int, chunk: int
 ) -> None:
     """Property 2."""
     before = files(tmp_path)
-    with pytest.raises(Faulted, match="TOO_LARGE"):
+    with pytest.raises(DocmillError, match="TOO_LARGE"):
         await bring(intake, a_file(LIMIT + over), chunk=chunk)
     assert files(tmp_path) == before
 
@@ -104,13 +105,13 @@ async def test_fifty_megabytes_is_accepted_and_one_byte_more_is_not(
 @examples(40)
 @given(filename=ANY_TEXT, size=st.integers(64, 500), asked=st.none() | st.integers(-100, 100))
 async def test_every_job_has_its_fields_whatever_its_name_and_priority(
-    intake: Intake, filename: str, size: int, asked: int | None
+    intake: Acceptor, filename: str, size: int, asked: int | None
 ) -> None:
     """Properties 3 and 7."""
     data = a_file(size)
-    wanted = Wanted(RICH, "extract", priority=asked)
+    wanted = JobRequest(RICH, "extract", priority=asked)
     job = (await bring(intake, data, wanted, filename=filename)).job
-    assert job.original_filename == shown_filename(filename)
+    assert job.original_filename == clean_filename(filename)
     assert (job.bytes, job.sha256) == (size, hashlib.sha256(data).hexdigest())
     assert (job.owner, job.pipeline, job.source) == (RICH.key, "extract", "upload")
     assert job.content_type == "application/pdf"
@@ -135,16 +136,16 @@ async def test_the_api_shows_every_column_of_a_job(client: httpx2.AsyncClient, n
 @examples(25)
 @given(asked=st.none() | st.integers(-100, 100), premium=st.booleans())
 async def test_every_queued_job_carries_its_id_location_and_priority(
-    intake: Intake, asked: int | None, premium: bool
+    intake: Acceptor, asked: int | None, premium: bool
 ) -> None:
     """Property 5. Nobody gets more priority than is granted."""
     owner = RICH if premium else ANN
-    job = (await bring(intake, a_file(100), Wanted(owner, "extract", priority=asked))).job
+    job = (await bring(intake, a_file(100), JobRequest(owner, "extract", priority=asked))).job
     granted = owner.priority
     assert job.priority == (granted if asked is None else min(asked, granted))
     async with intake.pool.connection() as conn:
-        queued = (await history.events(conn, job.id))[-1]
-        (claimed,) = await queue.claim(conn, "w1", pipelines=["extract"], slots=9, lease=LEASE)
+        queued = (await queries.list_events(conn, job.id))[-1]
+        (claimed,) = await claim.claim(conn, "w1", pipelines=["extract"], slots=9, lease=LEASE)
     assert (queued.kind, queued.meta["priority"]) == ("queued", job.priority)
     assert (claimed.id, claimed.upload_key) == (job.id, job.upload_key)
     stored = await intake.store.head(str(claimed.upload_key))

@@ -2,15 +2,16 @@
 
 import asyncio
 from collections.abc import Iterator
+from datetime import timedelta
 
 import psycopg
 import pytest
-from bench.crew import unfenced
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
 
-from docmill.db import queue
+from bench.crew import unfenced
 from docmill.db.pool import open_pool
+from docmill.queue import settle
 from properties.machine import Jobs
 
 CALM = (HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much)
@@ -20,7 +21,7 @@ CALM = (HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too
 def machine(database_url: str) -> Iterator[type[Jobs]]:
     """One event loop and one pool for all lives of the machine."""
     with asyncio.Runner() as runner:
-        opened = open_pool(database_url, size=3)
+        opened = open_pool(database_url, size=3, wait=timedelta(minutes=1))
         pool = runner.run(opened.__aenter__())
         try:
 
@@ -51,7 +52,7 @@ def test_without_the_fence_the_machine_finds_a_late_write(
 ) -> None:
     """The negative control, without the race: unfenced, it ends differently each time."""
     monkeypatch.setattr(machine, "races", False)
-    monkeypatch.setattr(queue, "SETTLE", unfenced())
+    monkeypatch.setattr(settle, "SETTLE", unfenced())
     lives = settings(
         max_examples=200,
         stateful_step_count=30,

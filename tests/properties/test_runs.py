@@ -9,20 +9,20 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from docmill.core.jobs import Claimed, Ending, JobId, Status, Usage
-from docmill.db import history, results
+from docmill.core.jobs import Claimed, Ending, JobId, ReportProgress, Status, Usage
+from docmill.db.notify import WORK, Notifier
 from docmill.db.pool import Pool
-from docmill.db.signals import WORK, Bell
-from docmill.ingest.intake import Intake, Wanted
-from docmill.work import identity
-from docmill.work.runs import ChildRunner
-from docmill.work.upkeep import Upkeep, sweep
-from docmill.work.worker import Note
+from docmill.documents.accept import Acceptor, JobRequest
+from docmill.jobs import queries, results
+from docmill.jobs.retention import sweep
+from docmill.jobs.runner import JobRunner
+from docmill.queue import leases
+from docmill.queue.rescue import Upkeep
 from properties.senders import ANN, LIMIT, bring, examples
 from properties.shifts import RULES, ended, shift
 from road import a_result, the
+from sandbox.pools import make_pool
 from sites import Site, complete, fail, rows, upload
-from work.nurseries import a_nursery
 
 pytestmark = pytest.mark.anyio
 
@@ -34,43 +34,43 @@ TEXTS = st.text(st.characters(codec="utf-8", exclude_categories=("Cc",)), min_si
 @given(text=TEXTS, filename=TEXTS)
 @example(text="\r\n\t", filename="a.txt")
 async def test_a_worker_reads_exactly_the_stored_bytes(
-    intake: Intake, database_url: str, text: str, filename: str
+    intake: Acceptor, database_url: str, text: str, filename: str
 ) -> None:
     """Property 11, from the front door to a confined child and back."""
-    wanted = Wanted(ANN, "echo")
+    wanted = JobRequest(ANN, "echo")
     job = (await bring(intake, text.encode()[:LIMIT], wanted, filename=filename)).job
     await run_one(intake, database_url, job.id)
     async with intake.pool.connection() as conn:
-        result, job = await results.of_job(conn, job.id), await the(conn, job.id)
+        result, job = await results.find_result(conn, job.id), await the(conn, job.id)
     assert job.status is Status.COMPLETE, job
     assert result is not None
     assert (await unpacked(intake, result.key))["text"] == text
 
 
-async def run_one(intake: Intake, url: str, job_id: JobId) -> None:
-    async with a_nursery() as nursery:
-        runner = ChildRunner(intake.pool, intake.store, nursery)
+async def run_one(intake: Acceptor, url: str, job_id: JobId) -> None:
+    async with make_pool() as sandbox:
+        runner = JobRunner(intake.pool, intake.store, sandbox)
         async with shift(intake.pool, url, runner):
             await ended(intake.pool, [job_id])
 
 
-async def unpacked(intake: Intake, key: str) -> dict[str, object]:
+async def unpacked(intake: Acceptor, key: str) -> dict[str, object]:
     packed = b"".join([chunk async for chunk in intake.store.chunks(key)])
     return json.loads(gzip.decompress(packed))
 
 
 async def test_bytes_that_changed_in_the_store_are_not_worked_on(
-    intake: Intake, database_url: str, tmp_path: Path
+    intake: Acceptor, database_url: str, tmp_path: Path
 ) -> None:
     """Property 11, the other way: same size, one byte flipped, and another size."""
     for changed in (b"hellO", b"hello!"):
-        wanted = Wanted(ANN, "echo", options={"try": changed.decode()})
+        wanted = JobRequest(ANN, "echo", options={"try": changed.decode()})
         job = (await bring(intake, b"hello", wanted, filename="a.txt")).job
         (tmp_path / "store" / str(job.upload_key)).write_bytes(changed)
         await run_one(intake, database_url, job.id)
         async with intake.pool.connection() as conn:
             job = await the(conn, job.id)
-        assert (job.status, job.error_code) == (Status.FAILED, "IO_ERROR")
+        assert (job.status, job.error_code) == (Status.FAILED, "DAMAGED")
 
 
 async def test_finished_jobs_stay_when_everything_around_them_was_removed(
@@ -84,8 +84,8 @@ async def test_finished_jobs_stay_when_everything_around_them_was_removed(
     async with pool.connection() as conn:
         await conn.execute("UPDATE jobs SET expires_at = now() - interval '1 day'")
         await conn.execute("UPDATE documents SET expires_at = now() - interval '1 day'")
-    work = Bell(pool, WORK)
-    await sweep(Upkeep(pool, site.services.store, work, work, RULES, identity.me()))
+    work = Notifier(pool, WORK)
+    await sweep(Upkeep(pool, site.services.store, work, work, RULES, leases.identify()))
     assert site.stored() == []
     assert await rows(pool, "jobs") == 2
     for job_id, word, code in ((done, "completed", "EXPIRED"), (failed, "failed", "BAD_PDF")):
@@ -103,7 +103,7 @@ async def test_uploads_work_with_all_workers_down_and_run_when_one_comes(
     answer = (await client.get(f"/api/job-status/{job_id}")).json()
     assert (answer["status"], answer["progress"]) == ("queued", 0)
 
-    async def run(job: Claimed, note: Note) -> tuple[Ending, Usage | None]:
+    async def run(job: Claimed, note: ReportProgress) -> tuple[Ending, Usage | None]:
         return a_result(job), None
 
     async with pool.connection() as conn:
@@ -112,4 +112,4 @@ async def test_uploads_work_with_all_workers_down_and_run_when_one_comes(
     async with shift(pool, database_url, run):
         await ended(pool, [row[0]])
     async with pool.connection() as conn:
-        assert (await history.events(conn, row[0]))[-1].kind == "complete"
+        assert (await queries.list_events(conn, row[0]))[-1].kind == "complete"

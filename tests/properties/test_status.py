@@ -99,7 +99,7 @@ async def test_a_failed_answer_carries_the_error(site: Site, client: httpx2.Asyn
         await fail(site, job_id, code)
         answer = await status(client, job_id)
         assert (answer["status"], answer["code"]) == ("failed", code)
-        assert answer["error"] == fault.says
+        assert answer["error"] == fault.final
         whole = json.dumps([answer, (await client.get(f"/api/jobs/{job_id}")).json()])
         assert "/secret/path" not in whole
         assert "the stack" not in whole

@@ -9,40 +9,36 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from docmill.core.jobs import (
-    Claimed,
-    Ending,
-    JobId,
-    Retry,
-    Status,
-    Usage,
-    settle,
-)
-from docmill.db import history, queue
+from docmill.core.jobs import Claimed, Ending, JobId, ReportProgress, Retry, Status, Usage, settle
 from docmill.db.pool import Connection, Pool
-from docmill.ingest.intake import Intake
-from docmill.work.progress import Reporter
-from docmill.work.worker import Note
+from docmill.documents.accept import Acceptor
+from docmill.jobs import queries
+from docmill.queue import claim, progress
+from docmill.queue import settle as queue_settle
+from docmill.queue.progress import ProgressReporter
 from properties.senders import ANN, ANY_TEXT, RICH, a_file, bring, examples
 from properties.shifts import ended, shift
 from road import LEASE, a_result, add_job, claim_one, the
+from waits import PATIENCE
 
 pytestmark = pytest.mark.anyio
 
 
 async def written(conn: Connection, job: Claimed, ending: Ending, chance: float = 0.5) -> None:
     move = settle(job, ending, retry=Retry(), chance=chance)
-    assert await queue.settle(conn, [queue.Settlement(job, move)]) == {job.id}
+    assert await queue_settle.write_settlements(conn, [queue_settle.Settlement(job, move)]) == {
+        job.id
+    }
 
 
 @examples(10)
 @given(st.lists(st.booleans(), min_size=1, max_size=6))
-async def test_premium_comes_before_standard(intake: Intake, premiums: list[bool]) -> None:
+async def test_premium_comes_before_standard(intake: Acceptor, premiums: list[bool]) -> None:
     """Property 6."""
     for premium in premiums:
         await bring(intake, a_file(100), RICH if premium else ANN)
     async with intake.pool.connection() as conn:
-        claimed = await queue.claim(conn, "w1", pipelines=["extract"], slots=9, lease=LEASE)
+        claimed = await claim.claim(conn, "w1", pipelines=["extract"], slots=9, lease=LEASE)
     order = [job.owner == RICH.key for job in claimed]
     assert order == sorted(premiums, reverse=True)
 
@@ -57,7 +53,7 @@ async def test_claims_come_in_the_order_of_priority(
     async with pool.connection() as conn:
         for priority in priorities:
             await add_job(conn, pipeline=pipeline, priority=priority)
-        while claimed := await queue.claim(
+        while claimed := await claim.claim(
             conn, "w1", pipelines=[pipeline], slots=slots, lease=LEASE
         ):
             order += [(await the(conn, job.id)).priority for job in claimed]
@@ -72,7 +68,7 @@ async def test_no_job_runs_on_two_workers_at_once(
     """Property 9. Every job also runs exactly once, for nothing breaks."""
     running, ran = Counter[JobId](), Counter[JobId]()
 
-    async def run(job: Claimed, note: Note) -> tuple[Ending, Usage | None]:
+    async def run(job: Claimed, note: ReportProgress) -> tuple[Ending, Usage | None]:
         running[job.id] += 1
         assert running[job.id] == 1
         await asyncio.sleep(0)
@@ -93,10 +89,10 @@ async def test_processing_is_recorded_before_work_starts(pool: Pool, database_ur
     """Property 10, as another connection sees it at the very start of a run."""
     seen: list[tuple[Any, ...]] = []
 
-    async def run(job: Claimed, note: Note) -> tuple[Ending, Usage | None]:
+    async def run(job: Claimed, note: ReportProgress) -> tuple[Ending, Usage | None]:
         async with pool.connection() as conn:
-            row, attempts = await the(conn, job.id), await history.attempts(conn, job.id)
-            last = (await history.events(conn, job.id))[-1]
+            row, attempts = await the(conn, job.id), await queries.list_attempts(conn, job.id)
+            last = (await queries.list_events(conn, job.id))[-1]
         seen.append((row.status, row.claim, row.leased_by == last.worker, last.kind))
         assert row.leased_by is not None
         assert row.started_at is not None
@@ -122,7 +118,9 @@ async def test_progress_never_goes_back_and_stays_a_percentage(
         job_id = await add_job(conn)
         claimed = await claim_one(conn)
         for percent in percents:
-            assert await queue.note_progress(conn, claimed, queue.Progress(percent, "s", True))
+            assert await progress.record_progress(
+                conn, claimed, progress.Progress(percent, "s", True)
+            )
             shown.append((await the(conn, job_id)).progress)
         await written(conn, claimed, a_result(claimed))
     assert shown == [max(percents[: n + 1]) for n in range(len(percents))]
@@ -148,13 +146,13 @@ async def test_a_run_may_say_any_progress_and_any_stage(
 async def reported(pool: Pool, job: Claimed, words: list[tuple[int, str]]) -> int:
     """What the row says after a run said all this."""
     lost: list[bool] = []
-    reporter = Reporter(pool, job, lambda: lost.append(True), lambda: None)
+    reporter = ProgressReporter(pool, job, lambda: lost.append(True), lambda: None)
     for percent, stage in words:
         reporter.note(percent, stage)
     async with pool.connection() as conn:
         before = (await the(conn, job.id)).updated_at
     task = asyncio.create_task(reporter.run())
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE):
         while True:
             async with pool.connection() as conn:
                 row = await the(conn, job.id)

@@ -2,7 +2,7 @@ import io
 
 import pytest
 
-from docmill.core.faults import Faulted
+from docmill.core.faults import DocmillError
 from docmill.reading.documents import open_document
 from pdfs import make_pdf
 
@@ -20,5 +20,5 @@ def test_a_file_is_read_from_its_start_wherever_it_stands() -> None:
 
 
 def test_an_unknown_type_is_refused() -> None:
-    with pytest.raises(Faulted, match="UNSUPPORTED_TYPE"):
+    with pytest.raises(DocmillError, match="UNSUPPORTED_TYPE"):
         open_document(io.BytesIO(b"GIF89a"), "image/gif")

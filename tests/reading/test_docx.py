@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from docmill.core.faults import Faulted
-from docmill.core.pipeline import DOCX
+from docmill.core.faults import DocmillError
+from docmill.core.plugins import DOCX
 from docmill.reading import docx
-from docmill.reading.blocks import blocks_of
+from docmill.reading.blocks import find_blocks
 from docmill.reading.documents import open_document
-from docmill.reading.pages import Document, Page
+from docmill.reading.pages import Page, PagedDocument
 
 W = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
 MC = 'xmlns:mc="http://schemas.openxmlformats.org/markup-compatibility/2006"'
@@ -42,7 +42,7 @@ def table(*rows: list[str]) -> str:
     return "<w:tbl>" + "".join(f"<w:tr><w:trPr/>{row}</w:tr>" for row in cells) + "</w:tbl>"
 
 
-def read(data: bytes) -> tuple[Document, list[Page]]:
+def read(data: bytes) -> tuple[PagedDocument, list[Page]]:
     with open_document(io.BytesIO(data), DOCX) as document:
         return document, list(document.pages)
 
@@ -50,7 +50,7 @@ def read(data: bytes) -> tuple[Document, list[Page]]:
 def ending(data: bytes) -> str:
     try:
         read(data)
-    except Faulted as faulted:
+    except DocmillError as faulted:
         return faulted.fault.code
     return "read"
 
@@ -69,7 +69,7 @@ def test_paragraphs_and_table_rows_are_lines() -> None:
 def test_each_paragraph_is_a_part_of_its_own() -> None:
     _, (page,) = read(make_docx(paragraph("It is one thing.") + paragraph("It is another.")))
 
-    assert [block.text for block in blocks_of(page)] == ["It is one thing.", "It is another."]
+    assert [block.text for block in find_blocks(page)] == ["It is one thing.", "It is another."]
 
 
 def test_cells_of_one_column_start_at_one_place() -> None:
@@ -121,7 +121,7 @@ def test_headers_footers_and_properties_are_read() -> None:
     ],
 )
 def test_damaged_locked_and_blank_documents_are_refused(data: bytes) -> None:
-    with pytest.raises(Faulted, match="BAD_FILE"):
+    with pytest.raises(DocmillError, match="BAD_FILE"):
         read(data)
 
 
@@ -137,14 +137,14 @@ def test_an_entity_bomb_is_refused() -> None:
     with zipfile.ZipFile(buffer, "w") as archive:
         archive.writestr("word/document.xml", bomb)
 
-    with pytest.raises(Faulted, match="BAD_FILE"):
+    with pytest.raises(DocmillError, match="BAD_FILE"):
         read(buffer.getvalue())
 
 
 def test_a_part_that_unpacks_to_too_much_is_refused_unread(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(docx, "MAX_PART_BYTES", 1000)
 
-    with pytest.raises(Faulted, match="unpacks to"):
+    with pytest.raises(DocmillError, match="unpacks to"):
         read(make_docx(paragraph(" " * 2000)))
 
 

@@ -6,12 +6,12 @@ Pages are made of words with boxes: 6 points a letter, 10 points high.
 import io
 from collections.abc import Iterator, Sequence
 
-from docmill.core.pipeline import PDF
-from docmill.reading.blocks import Block, Kind, blocks_of
+from docmill.core.plugins import PDF
+from docmill.reading.blocks import Block, BlockKind, find_blocks
 from docmill.reading.documents import open_document
-from docmill.reading.order import lines_of
+from docmill.reading.order import order_lines
 from docmill.reading.pages import Box, Page, Word
-from docmill.reading.tables import Table
+from docmill.reading.tables.model import PageTable
 from pdfs import A4, pdf_of, written
 
 SIZE = (600.0, 800.0)
@@ -34,14 +34,14 @@ def placed(x: float, text: str) -> Iterator[tuple[float, str]]:
 
 def page_of(found: Sequence[Word], rules: Sequence[float] = ()) -> Page:
     drawn = tuple(Box(50, y, 450, y) for y in rules)
-    return Page(1, *SIZE, lines_of(found, SIZE), rules=drawn)
+    return Page(1, *SIZE, order_lines(found, SIZE), rules=drawn)
 
 
 def blocks(texts: Sequence[Text], rules: Sequence[float] = ()) -> list[Block]:
-    return blocks_of(page_of(words(texts), rules))
+    return find_blocks(page_of(words(texts), rules))
 
 
-def table(texts: Sequence[Text], rules: Sequence[float] = ()) -> Table:
+def table(texts: Sequence[Text], rules: Sequence[float] = ()) -> PageTable:
     (found,) = (block.table for block in blocks(texts, rules) if block.table)
     return found
 
@@ -135,7 +135,7 @@ def test_addresses_side_by_side_are_read_one_after_the_other() -> None:
 
     found = blocks(texts)
 
-    assert [block.kind for block in found] == [Kind.PARAGRAPH, Kind.PARAGRAPH]
+    assert [block.kind for block in found] == [BlockKind.PARAGRAPH, BlockKind.PARAGRAPH]
     assert found[0].text == "Ann Lee\nLong street 4\n10115 Berlin\nGermany"
 
 
@@ -155,7 +155,7 @@ def test_cells_of_running_text_in_step_are_no_columns() -> None:
         texts += [(50, y + 12 * at, f"left {row} says a good deal more") for at in range(3)]
         texts += [(320, y + 12 * at, f"right {row} says a good deal") for at in range(2)]
 
-    lines = lines_of(words(texts), SIZE)
+    lines = order_lines(words(texts), SIZE)
 
     assert [line.words[1].text for line in lines] == [str(at) for at in range(5) for _ in range(3)]
 
@@ -163,7 +163,7 @@ def test_cells_of_running_text_in_step_are_no_columns() -> None:
 def test_an_initial_over_two_lines_begins_its_word() -> None:
     rest = words([(80, 100, "now that there was"), (80, 112, "a king who had no crown")])
 
-    lines = lines_of([Word("K", Box(50, 92, 78, 126)), *rest], SIZE)
+    lines = order_lines([Word("K", Box(50, 92, 78, 126)), *rest], SIZE)
 
     assert [line.text for line in lines] == [
         "Know that there was",
@@ -176,17 +176,17 @@ def test_dots_that_are_drawn_mark_the_items_of_a_list() -> None:
     texts += [(90, 144, "another one"), (90, 158, "the last")]
     dots = b"".join(b"80 %d 3 3 re f\n" % (842 - y + 2) for y in (130, 144, 158))
     with open_document(io.BytesIO(pdf_of([dots + written(texts, A4[1])])), PDF) as document:
-        found = [block for page in document.pages for block in blocks_of(page)]
+        found = [block for page in document.pages for block in find_blocks(page)]
 
-    assert [block.kind for block in found] == [Kind.PARAGRAPH, *[Kind.LIST_ITEM] * 3]
+    assert [block.kind for block in found] == [BlockKind.PARAGRAPH, *[BlockKind.LIST_ITEM] * 3]
 
 
 def test_a_bold_line_above_text_of_its_size_is_a_heading() -> None:
     text = words([(50, 118 + 12 * at, "plain words that run on and on") for at in range(4)])
 
-    found = blocks_of(page_of([*words([(50, 100, "What we found")], bold=True), *text]))
+    found = find_blocks(page_of([*words([(50, 100, "What we found")], bold=True), *text]))
 
-    assert [block.kind for block in found] == [Kind.HEADING, Kind.PARAGRAPH]
+    assert [block.kind for block in found] == [BlockKind.HEADING, BlockKind.PARAGRAPH]
 
 
 def test_what_is_printed_in_bold_is_told_and_as_sure_as_the_rest() -> None:

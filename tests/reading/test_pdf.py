@@ -4,11 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from docmill.core.faults import Faulted
-from docmill.core.pipeline import PDF
+from docmill.core.faults import DocmillError
+from docmill.core.plugins import PDF
 from docmill.reading import pdf
 from docmill.reading.documents import open_document
-from docmill.reading.pages import Document, Page
+from docmill.reading.pages import Page, PagedDocument
 from pdfs import (
     encrypted_pdf,
     make_pdf,
@@ -21,7 +21,7 @@ from pdfs import (
 HELLO = [(100.0, 50.0, "Hello world")]
 
 
-def read(data: bytes) -> tuple[Document, list[Page]]:
+def read(data: bytes) -> tuple[PagedDocument, list[Page]]:
     with open_document(io.BytesIO(data), PDF) as document:
         return document, list(document.pages)
 
@@ -29,7 +29,7 @@ def read(data: bytes) -> tuple[Document, list[Page]]:
 def ending(data: bytes) -> str:
     try:
         read(data)
-    except Faulted as faulted:
+    except DocmillError as faulted:
         return faulted.fault.code
     return "read"
 
@@ -161,13 +161,21 @@ def test_dates_are_turned_as_far_as_they_go(written: str, iso: str) -> None:
         (truncated_pdf(), "truncated"),
         (b"", "not a PDF"),
         (b"hello", "not a PDF"),
-        (many_page_claim_pdf(), "claims 1000000 pages"),
         (make_pdf([HELLO], size=(60_000, 60_000)), "measures"),
     ],
 )
 def test_what_holds_nothing_to_read_is_refused_with_the_reason(data: bytes, why: str) -> None:
-    with pytest.raises(Faulted, match=f"BAD_PDF: .*{why}"):
+    with pytest.raises(DocmillError, match=f"BAD_PDF: .*{why}"):
         read(data)
+
+
+@pytest.mark.parametrize(
+    ("data", "count"), [(many_page_claim_pdf(), 1_000_000), (make_pdf([HELLO] * 2001), 2001)]
+)
+def test_too_many_pages_are_called_that_and_not_damage(data: bytes, count: int) -> None:
+    with pytest.raises(DocmillError, match=f"TOO_MANY_PAGES: it claims {count} pages") as caught:
+        read(data)
+    assert caught.value.fault.says == "This PDF has too many pages"
 
 
 def test_pages_that_do_not_load_are_named_and_the_others_kept() -> None:
@@ -183,14 +191,14 @@ def test_pages_that_do_not_load_are_named_and_the_others_kept() -> None:
 def test_a_file_of_which_no_page_loads_is_refused() -> None:
     data = make_pdf([HELLO]).replace(b"5 0 obj\n<< /Type /Page ", b"5 0 obj\n[ /Type /Page ")
 
-    with pytest.raises(Faulted, match="BAD_PDF: none of its 1 pages loads"):
+    with pytest.raises(DocmillError, match="BAD_PDF: none of its 1 pages loads"):
         read(data)
 
 
 def test_more_characters_than_we_take_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pdf, "MAX_PAGE_CHARS", 5)
 
-    with pytest.raises(Faulted, match="too many characters"):
+    with pytest.raises(DocmillError, match="too many characters"):
         read(make_pdf([HELLO]))
 
 

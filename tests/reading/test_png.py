@@ -6,14 +6,13 @@ import zlib
 import numpy as np
 import pytest
 
-from docmill.reading.pictures import Pixels
-from docmill.reading.png import SIGNATURE, png
+from docmill.reading.pictures import PNG_SIGNATURE, Pixels, encode_png
 
 
 def unpacked(file: bytes) -> tuple[tuple[int, int], Pixels]:
     """Size and pixels, by the two filters that we write."""
-    assert file.startswith(SIGNATURE)
-    at, chunks = len(SIGNATURE), dict[bytes, bytes]()
+    assert file.startswith(PNG_SIGNATURE)
+    at, chunks = len(PNG_SIGNATURE), dict[bytes, bytes]()
     while at < len(file):
         length, kind = struct.unpack("!I4s", file[at : at + 8])
         data = file[at + 8 : at + 8 + length]
@@ -35,13 +34,13 @@ def unpacked(file: bytes) -> tuple[tuple[int, int], Pixels]:
 def test_a_picture_comes_back_as_it_was(width: int, height: int) -> None:
     pixels = np.random.default_rng(1).integers(0, 256, (height, width, 3), np.uint8)
     pixels[0, 0] = (1, 2, 3)
-    size, back = unpacked(png(pixels))
+    size, back = unpacked(encode_png(pixels))
     assert size == (width, 3)
     assert (back.reshape(pixels.shape) == pixels).all()
 
 
 def test_a_picture_without_colour_is_written_in_gray() -> None:
     pixels = np.full((5, 4, 3), 200, np.uint8)
-    size, back = unpacked(png(pixels))
+    size, back = unpacked(encode_png(pixels))
     assert size == (4, 1)
     assert (back == 200).all()

@@ -3,10 +3,10 @@
 import io
 from collections.abc import Sequence
 
-from docmill.core.pipeline import PDF
-from docmill.reading.blocks import Block, Kind, blocks_of
+from docmill.core.plugins import PDF
+from docmill.reading.blocks import Block, BlockKind, find_blocks
 from docmill.reading.documents import open_document
-from docmill.reading.tables import Table
+from docmill.reading.tables.model import PageTable
 from pdfs import A4, Text, pdf_of, written
 
 Rule = tuple[float, float, float, float]
@@ -18,10 +18,10 @@ def blocks(texts: Sequence[Text], rules: Sequence[Rule] = ()) -> list[Block]:
     data = pdf_of([drawn.encode() + written(texts, A4[1])])
     with open_document(io.BytesIO(data), PDF) as document:
         (page,) = document.pages
-        return blocks_of(page)
+        return find_blocks(page)
 
 
-def tables(texts: Sequence[Text], rules: Sequence[Rule] = ()) -> list[Table]:
+def tables(texts: Sequence[Text], rules: Sequence[Rule] = ()) -> list[PageTable]:
     return [block.table for block in blocks(texts, rules) if block.table]
 
 
@@ -36,7 +36,7 @@ def test_rules_make_cells_whatever_the_gaps_between_words() -> None:
     (table,) = tables(texts, ruled([72, 102, 140], [80, 100, 120]))
 
     assert table.grid == [["Item", "Qty"], ["Nut", "12"]]
-    assert table.box.rounded() == [72, 80, 140, 120]
+    assert table.box.to_list() == [72, 80, 140, 120]
 
 
 def test_a_cell_reaches_over_the_columns_that_no_rule_parts() -> None:
@@ -97,7 +97,7 @@ def test_running_text_is_no_table() -> None:
 
     found = blocks([(72, 100 + 12 * at, line) for at in range(6)])
 
-    assert [block.kind for block in found] == [Kind.PARAGRAPH]
+    assert [block.kind for block in found] == [BlockKind.PARAGRAPH]
 
 
 def test_headings_paragraphs_and_items_are_told_apart() -> None:
@@ -111,13 +111,13 @@ def test_headings_paragraphs_and_items_are_told_apart() -> None:
     ]
     data = pdf_of([large + written(texts, A4[1])])
     with open_document(io.BytesIO(data), PDF) as document:
-        found = [block for page in document.pages for block in blocks_of(page)]
+        found = [block for page in document.pages for block in find_blocks(page)]
 
     assert [(block.kind, block.text) for block in found] == [
-        (Kind.HEADING, "A Large Title"),
-        (Kind.PARAGRAPH, "This is the first line of a paragraph that goes on in the second."),
-        (Kind.HEADING, "1. Basic Permissions"),
-        (Kind.LIST_ITEM, "- an item"),
-        (Kind.LIST_ITEM, "- another item"),
+        (BlockKind.HEADING, "A Large Title"),
+        (BlockKind.PARAGRAPH, "This is the first line of a paragraph that goes on in the second."),
+        (BlockKind.HEADING, "1. Basic Permissions"),
+        (BlockKind.LIST_ITEM, "- an item"),
+        (BlockKind.LIST_ITEM, "- another item"),
     ]
-    assert [block.level for block in found if block.kind is Kind.HEADING] == [1, 3]
+    assert [block.level for block in found if block.kind is BlockKind.HEADING] == [1, 3]

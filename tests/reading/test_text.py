@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from docmill.core.faults import Faulted
-from docmill.core.pipeline import TEXT
-from docmill.reading.blocks import Kind, blocks_of
+from docmill.core.faults import DocmillError
+from docmill.core.plugins import TEXT
+from docmill.reading.blocks import BlockKind, find_blocks
 from docmill.reading.documents import open_document
 from docmill.reading.pages import Page
 
@@ -22,7 +22,7 @@ def read(data: bytes) -> list[Page]:
 def text_or_code(data: bytes) -> str:
     try:
         return "".join(word.text for page in read(data) for word in page.words)
-    except Faulted as faulted:
+    except DocmillError as faulted:
         return faulted.fault.code
 
 
@@ -66,7 +66,7 @@ def test_columns_made_with_spaces_or_tabs_are_cells() -> None:
 
 @pytest.mark.parametrize("data", [b"", b"  \n\t\n", b"\x00\x01\x02binary"])
 def test_blank_and_binary_files_are_refused(data: bytes) -> None:
-    with pytest.raises(Faulted, match="BAD_FILE"):
+    with pytest.raises(DocmillError, match="BAD_FILE"):
         read(data)
 
 
@@ -76,8 +76,8 @@ def test_a_line_of_marks_makes_the_line_above_a_heading() -> None:
     )
     (page,) = read(text)
 
-    blocks = blocks_of(page)
-    found = [(block.text, block.level) for block in blocks if block.kind is Kind.HEADING]
+    blocks = find_blocks(page)
+    found = [(block.text, block.level) for block in blocks if block.kind is BlockKind.HEADING]
     assert found == [("Naming", 1), ("Scopes", 2)]
     assert [block.text for block in blocks][2] == "A scope is seen."
 
@@ -85,10 +85,10 @@ def test_a_line_of_marks_makes_the_line_above_a_heading() -> None:
 def test_blank_lines_part_paragraphs_also_where_there_is_one_after_every_line() -> None:
     (page,) = read(b"CHAPTER 8. The Pulpit.\n\nHe went up.\n\nNobody could follow.\n")
 
-    assert [(block.kind, block.text) for block in blocks_of(page)] == [
-        (Kind.HEADING, "CHAPTER 8. The Pulpit."),
-        (Kind.PARAGRAPH, "He went up."),
-        (Kind.PARAGRAPH, "Nobody could follow."),
+    assert [(block.kind, block.text) for block in find_blocks(page)] == [
+        (BlockKind.HEADING, "CHAPTER 8. The Pulpit."),
+        (BlockKind.PARAGRAPH, "He went up."),
+        (BlockKind.PARAGRAPH, "Nobody could follow."),
     ]
 
 

@@ -6,7 +6,8 @@ from uuid import uuid4
 
 import pytest
 
-from docmill.storage import Store, open_store, trying
+from docmill.storage import open_store, retry
+from docmill.storage.contract import Store
 from emulators import BUCKET
 from storage.strict_gcs import Cloud, strict_gcs
 
@@ -41,7 +42,7 @@ def address(
 
 @pytest.fixture
 async def store(address: str, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Store]:
-    monkeypatch.setattr(trying, "FIRST_WAIT", 0.01)
+    monkeypatch.setattr(retry, "FIRST_WAIT", 0.01)
     opened = open_store(address)
     yield opened
     await opened.close()

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from docmill.core.faults import Faulted, Told
-from docmill.storage import Store, open_store, trying
+from docmill.core.faults import CommandError, DocmillError
+from docmill.storage import open_store, retry
+from docmill.storage.contract import Store
 from emulators import BUCKET, free_port
 from storage.strict_gcs import Cloud
 
@@ -18,7 +19,7 @@ pytestmark = pytest.mark.anyio
 
 @pytest.fixture
 async def store(cloud: Cloud, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Store]:
-    monkeypatch.setattr(trying, "FIRST_WAIT", 0.01)
+    monkeypatch.setattr(retry, "FIRST_WAIT", 0.01)
     opened = open_store(f"gs://{BUCKET}?endpoint={cloud.url}")
     await opened.put("warm", b"the token is fetched by now")
     cloud.asked.clear()
@@ -36,8 +37,8 @@ def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
         slept.append(seconds)
         await real(0)
 
-    monkeypatch.setattr(trying.asyncio, "sleep", sleep)
-    monkeypatch.setattr(trying, "FIRST_WAIT", 1.0)
+    monkeypatch.setattr(retry.asyncio, "sleep", sleep)
+    monkeypatch.setattr(retry, "FIRST_WAIT", 1.0)
     return slept
 
 
@@ -53,7 +54,7 @@ async def test_the_third_failure_is_told_with_a_time_to_come_back(
     store: Store, cloud: Cloud, waits: list[float]
 ) -> None:
     cloud.failures = 3
-    with pytest.raises(Faulted) as caught:
+    with pytest.raises(DocmillError) as caught:
         await store.put("uploads/one", b"one")
     assert (caught.value.fault.code, caught.value.fault.status) == ("IO_ERROR", 503)
     assert caught.value.facts == {"retryAfter": 60}
@@ -63,7 +64,7 @@ async def test_the_third_failure_is_told_with_a_time_to_come_back(
 async def test_an_interrupted_listing_goes_on_where_it_was(
     store: Store, cloud: Cloud, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("docmill.storage.gcs.PAGE", 2)
+    monkeypatch.setattr("docmill.storage.contract.PAGE", 2)
     keys = [f"incoming/{n}" for n in range(5)]
     for key in keys:
         await store.put(key, b"x")
@@ -77,15 +78,15 @@ async def test_an_interrupted_listing_goes_on_where_it_was(
 async def test_a_store_that_is_not_there_is_a_fault_and_no_secret_is_told(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(trying, "FIRST_WAIT", 0.01)
+    monkeypatch.setattr(retry, "FIRST_WAIT", 0.01)
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "key")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "canary-secret")
     store = open_store(f"s3://nowhere?endpoint=http://127.0.0.1:{free_port()}")
-    with pytest.raises(Faulted) as caught:
+    with pytest.raises(DocmillError) as caught:
         await store.put("uploads/one", b"one")
     assert caught.value.fault.code == "IO_ERROR"
     for call in (store.head("a"), store.file("a"), anext(store.pages("uploads"))):
-        with pytest.raises(Faulted) as caught:
+        with pytest.raises(DocmillError) as caught:
             await call
         assert caught.value.fault.code == "IO_ERROR"
         told = f"{caught.value.detail} {caught.value.__cause__!r}"
@@ -95,7 +96,7 @@ async def test_a_store_that_is_not_there_is_a_fault_and_no_secret_is_told(
 
 @pytest.mark.parametrize("url", ["ftp://host/folder", "s3:///prefix", "gs:bucket"])
 def test_an_address_of_no_store_is_refused_with_the_forms_there_are(url: str) -> None:
-    with pytest.raises(Told) as caught:
+    with pytest.raises(CommandError) as caught:
         open_store(url)
     assert "s3://bucket/prefix" in str(caught.value)
 

@@ -5,8 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from docmill.storage import Store, Stored, open_store
-from docmill.storage.local_files import QUIET_SECONDS
+from docmill.core.faults import DocmillError
+from docmill.storage import open_store
+from docmill.storage.contract import ObjectInfo, Store
+from docmill.storage.local import QUIET_SECONDS
 
 pytestmark = pytest.mark.anyio
 
@@ -16,7 +18,7 @@ def store(tmp_path: Path) -> Store:
     return open_store(str(tmp_path))
 
 
-async def listed(store: Store) -> list[Stored]:
+async def listed(store: Store) -> list[ObjectInfo]:
     return [stored async for page in store.pages("incoming") for stored in page]
 
 
@@ -29,16 +31,25 @@ def drop(folder: Path, name: str, data: bytes = b"%PDF-1.7", age: float = 60) ->
     return path
 
 
-async def test_hidden_files_links_and_folders_are_not_listed(store: Store, tmp_path: Path) -> None:
+async def test_hidden_files_and_folders_are_not_listed_and_links_are_not_followed(
+    store: Store, tmp_path: Path
+) -> None:
     drop(tmp_path, "b/deep.pdf")
     drop(tmp_path, "a.pdf")
-    drop(tmp_path, ".hidden.pdf")
+    drop(tmp_path, ".hidden")
+    drop(tmp_path, "._a.pdf")
+    drop(tmp_path, ".hidden folder/c.pdf")
     (tmp_path / "incoming" / "link.pdf").symlink_to("/etc/passwd")
     assert [stored.key for stored in await listed(store)] == [
         "incoming/a.pdf",
         "incoming/b/deep.pdf",
+        "incoming/link.pdf",
     ]
-    assert await store.head("incoming/link.pdf") is None
+    found = await store.head("incoming/link.pdf")
+    assert found is not None
+    assert await store.is_readable(found) is False
+    with pytest.raises(DocmillError):
+        await store.file("incoming/link.pdf")
 
 
 async def test_a_file_somebody_has_open_for_writing_is_not_complete(
@@ -94,7 +105,17 @@ async def test_a_touched_file_is_another_generation_and_a_moved_one_is_not(
     assert second.generation != first.generation
 
 
-@pytest.mark.parametrize("key", ["../outside", "/etc/passwd", "", "a/../../b"])
+@pytest.mark.parametrize(
+    "key", ["../outside", "/etc/passwd", "", "a/../../b", "a//b", "./a", "a/.", "a\0b", "\ud800"]
+)
 async def test_a_key_never_leads_out_of_the_folder(store: Store, key: str) -> None:
-    with pytest.raises(ValueError, match="not a key"):
+    with pytest.raises(ValueError, match=r"not a key|surrogates not allowed"):
         await store.head(key)
+
+
+@pytest.mark.parametrize("key", ["a..b", "..a", "a..", "...", "a/b../c"])
+async def test_dots_within_a_name_are_part_of_it(store: Store, key: str) -> None:
+    await store.put(key, b"x")
+    found = await store.head(key)
+    assert found is not None
+    assert found.key == key

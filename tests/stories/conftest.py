@@ -2,8 +2,8 @@ from pathlib import Path
 
 import pytest
 
-from cli.terminal import Terminal
 from stories.house import HURRIED, House
+from terminal import Terminal
 
 
 @pytest.fixture

@@ -9,9 +9,9 @@ from pathlib import Path
 from uuid import UUID
 
 import psycopg
-from bench.checker import judge
 
-from cli.terminal import SOON, Served, Terminal, begin, wait_for
+from bench.checker import judge
+from terminal import SOON, Served, Terminal, begin, wait_for
 
 # A lost job is found soon, and tried again at once.
 HURRIED = {

@@ -17,7 +17,7 @@ def run(*words: str | int) -> "subprocess.CompletedProcess[str]":
     """Leaves with 0 when the verdict is as it must be: clean with the fence, not clean without."""
     ran = subprocess.run(
         [sys.executable, "-m", *map(str, words)],
-        cwd=ROOT, capture_output=True, text=True, timeout=200, check=False,
+        cwd=ROOT, capture_output=True, text=True, timeout=1000, check=False,
     )  # fmt: skip
     assert ran.returncode == 0, ran.stdout + ran.stderr
     return ran
@@ -26,9 +26,19 @@ def run(*words: str | int) -> "subprocess.CompletedProcess[str]":
 def test_every_acknowledged_job_ends_once_whatever_is_killed_frozen_or_restarted() -> None:
     ran = run(
         "bench.chaos", "--jobs", 400, "--kills", 40, "--stops", 6, "--restarts", 1,
-        "--seed", 20261115, "--limit", 60,
+        "--seed", 20261115, "--limit", 600,
     )  # fmt: skip
     assert "acknowledged=400, complete=400, failed=0," in ran.stdout
+
+
+def test_without_the_fence_every_worker_frozen_in_a_run_doubles_a_job() -> None:
+    """The negative control of the storm: no seed may pass by luck."""
+    said = run(
+        "bench.chaos", "--jobs", 40, "--kills", 4, "--stops", 2, "--restarts", 0, "--limit", 60,
+        "--without-fence",
+    ).stdout  # fmt: skip
+    assert "2 of 2 stops froze a run until another worker had its job" in said
+    assert "doubled=0" not in said
 
 
 def test_a_worker_frozen_at_any_point_changes_nothing_once_another_has_its_job() -> None:

@@ -8,14 +8,15 @@ import httpx2
 import psycopg
 import pytest
 
-from cli.terminal import SOON, Served, letter, wait_for
 from docmill.core import failpoints
-from docmill.core.pipeline import PDF
+from docmill.core.plugins import PDF
 from docmill.db.pool import open_pool
 from docmill.storage import open_store
-from ingest.test_poller_crash import FILING, TAKING
+from documents.test_poller_crash import FILING, TAKING
 from road import add_stored_job
 from stories.house import House
+from terminal import SOON, Served, letter, wait_for
+from waits import PATIENCE
 
 # Where each is tried: in the process that accepts, in a worker, or in a worker's retention.
 ACCEPTING = ("accept.stored", "accept.committed")
@@ -48,7 +49,8 @@ def acknowledged(house: House) -> None:
 def test_every_failpoint_is_tried() -> None:
     asked = {"answer.kept", "step.kept"}  # in test_services, test_long
     polled = {*TAKING, *FILING}  # in tests/ingest
-    assert {*ACCEPTING, *WORKING, *RETIRING, *asked, *polled} == failpoints.NAMES
+    parts = {name for name in failpoints.NAMES if name.startswith("part.")}  # in test_parts
+    assert {*ACCEPTING, *WORKING, *RETIRING, *asked, *polled, *parts} == failpoints.NAMES
 
 
 @pytest.mark.parametrize("point", WORKING)
@@ -62,7 +64,7 @@ def test_a_job_whose_worker_dies_is_done_once_by_another(house: House, point: st
 def test_an_upload_cut_by_a_death_is_all_or_nothing_and_sent_again_gives_one_job(
     house: House, point: str
 ) -> None:
-    with httpx2.Client() as client:
+    with httpx2.Client(timeout=PATIENCE) as client:
         with house.web(DOCMILL_FAILPOINTS=f"{point}=kill") as served:
             client.get(f"{served.url}/queue")
             with pytest.raises(httpx2.TransportError):

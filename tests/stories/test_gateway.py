@@ -5,7 +5,7 @@ import gzip
 import io
 import json
 import socket
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from datetime import timedelta
 from functools import partial
@@ -13,25 +13,32 @@ from pathlib import Path
 
 import pytest
 
-from docmill.clients.gateway import GatewayClient
-from docmill.core.breaker import Breaker, BreakerRules, State
 from docmill.core.jobs import Job, JobId, Retry, Status
-from docmill.core.pipeline import PDF, Source, Tools
-from docmill.db import breakers, history, results
+from docmill.core.plugins import PDF, Source, Tools
+from docmill.db.notify import CHANGES, Notifier
 from docmill.db.pool import Pool
-from docmill.db.signals import CHANGES, Bell
-from docmill.pipelines.invoice import pipeline
-from docmill.storage import Store, open_store
-from docmill.work import identity
-from docmill.work.child import Limits, Nursery
-from docmill.work.guard import Guard
-from docmill.work.remote import ByGateway, resting
-from docmill.work.runs import ChildRunner, Outside
-from docmill.work.watch import watch
-from docmill.work.worker import Links, Rules, Worker
+from docmill.invoices.pipeline import pipeline
+from docmill.jobs import queries, results
+from docmill.jobs.runner import JobRunner, RunnerParts
+from docmill.queue import leases
+from docmill.queue.worker import Worker, WorkerConfig, WorkerLinks
+from docmill.sandbox.limits import RunLimits
+from docmill.sandbox.pool import SandboxPool
+from docmill.services import breaker
+from docmill.services.breaker import (
+    Breaker,
+    BreakerConfig,
+    CircuitState,
+    ServiceGuard,
+    report_breakers,
+)
+from docmill.services.gateway import GatewayClient, GatewayRunner, find_resting
+from docmill.storage import open_store
+from docmill.storage.contract import Store
 from gateways import CORETAX, INVOICE, add_invoice, gateway
 from road import the
 from speakers import answer, speaking
+from waits import until
 
 pytestmark = pytest.mark.anyio
 
@@ -44,24 +51,27 @@ class Bench:
     def __init__(self, pool: Pool, folder: Path) -> None:
         self.pool: Pool = pool
         self.store: Store = open_store(str(folder))
-        self.breaker: Breaker = Breaker(BreakerRules(fewest=4))
+        self.breaker: Breaker = Breaker(BreakerConfig(fewest=4))
         self.now: float = 0.0
-        self.guard: Guard = Guard("gateway", self.breaker, clock=lambda: self.now)
+        self.guard: ServiceGuard = ServiceGuard("gateway", self.breaker, clock=lambda: self.now)
+        self.looks: int = 0
 
     @asynccontextmanager
     async def working(self, url: str) -> AsyncGenerator[None]:
-        changes = Bell(self.pool, CHANGES)
-        me = identity.me()
-        async with GatewayClient(url) as client, Nursery(Limits(), pipelines=[]) as nursery:
-            services = {"invoice": ByGateway(client, self.guard)}
-            rules = Rules(
-                ["invoice"], poll=ONCE, retry=Retry(2, ONCE, ONCE), grace=timedelta(seconds=5),
-                resting=partial(resting, services), gateways={"invoice": url},
+        changes = Notifier(self.pool, CHANGES)
+        me = leases.identify()
+        async with GatewayClient(url) as client, SandboxPool(RunLimits(), pipelines=[]) as sandbox:
+            services = {"invoice": GatewayRunner(client, self.guard)}
+            rules = WorkerConfig(
+                ["invoice"], poll=ONCE, retry=Retry(2, ONCE, ONCE), grace=timedelta(minutes=1),
+                resting=partial(self._resting, services), gateways={"invoice": url},
             )  # fmt: skip
-            runner = ChildRunner(self.pool, self.store, nursery, Outside(services))
-            worker = Worker(Links(self.pool, None, changes), rules, runner, me)
+            runner = JobRunner(self.pool, self.store, sandbox, RunnerParts(services))
+            worker = Worker(WorkerLinks(self.pool, None, changes), rules, runner, me)
             task = asyncio.create_task(worker.run())
-            watching = asyncio.create_task(watch(self.pool, str(me), [self.guard], every=0.02))
+            watching = asyncio.create_task(
+                report_breakers(self.pool, str(me), [self.guard], every=0.02)
+            )
             try:
                 yield
             finally:
@@ -69,6 +79,14 @@ class Bench:
                 worker.stop()
                 await task
                 await changes.close()
+
+    def _resting(self, services: Mapping[str, GatewayRunner]) -> frozenset[str]:
+        self.looks += 1
+        return find_resting(services)
+
+    async def looks_ten_times(self) -> None:
+        enough = self.looks + 10
+        await until(lambda: self.looks >= enough)
 
     async def add(self, count: int, data: bytes = INVOICE) -> list[JobId]:
         return [await add_invoice(self.pool, self.store, data, CORETAX) for _ in range(count)]
@@ -79,7 +97,7 @@ class Bench:
 
     async def result(self, job_id: JobId, form: str) -> bytes:
         async with self.pool.connection() as conn:
-            kept = await results.of_job(conn, job_id, form)
+            kept = await results.find_result(conn, job_id, form)
         assert kept
         return gzip.decompress(b"".join([chunk async for chunk in self.store.chunks(kept.key)]))
 
@@ -90,12 +108,6 @@ class Bench:
 @pytest.fixture
 def bench(pool: Pool, tmp_path: Path) -> Bench:
     return Bench(pool, tmp_path)
-
-
-async def until(holds: Callable[[], Awaitable[bool]], seconds: float = 20) -> None:
-    async with asyncio.timeout(seconds):
-        while not await holds():
-            await asyncio.sleep(0.02)
 
 
 def free_port() -> int:
@@ -124,9 +136,9 @@ async def test_a_document_the_gateway_refuses_fails_at_once_and_opens_nothing(
         await until(partial(bench.all_are, ids, Status.FAILED))
     failed = await bench.jobs(ids)
     assert {(job.error_code, job.attempt_count) for job in failed} == {("GW_4XX", 1)}
-    assert bench.breaker.state(0) is State.CLOSED
+    assert bench.breaker.state(0) is CircuitState.CLOSED
     async with bench.pool.connection() as conn:
-        (attempt,) = await history.attempts(conn, ids[0])
+        (attempt,) = await queries.list_attempts(conn, ids[0])
     assert "422 BAD_PDF read" in (attempt.error_message or "")
 
 
@@ -137,11 +149,11 @@ async def test_while_the_gateway_is_down_jobs_wait_and_once_it_is_back_all_are_d
     first = await bench.add(2)
     async with bench.working(f"http://127.0.0.1:{port}"):
         await until(partial(bench.all_are, first, Status.FAILED))
-        assert bench.breaker.state(0) is State.OPEN
+        assert bench.breaker.state(0) is CircuitState.OPEN
         await until(lambda: _is_shown(bench, 2))
 
         later = await bench.add(4)
-        await asyncio.sleep(10 * ONCE.total_seconds())
+        await bench.looks_ten_times()
         waiting = await bench.jobs(later)
         assert {(job.status, job.claim) for job in waiting} == {(Status.QUEUED, 0)}
 
@@ -155,12 +167,12 @@ async def test_while_the_gateway_is_down_jobs_wait_and_once_it_is_back_all_are_d
             bench.now += 31
             await until(partial(bench.all_are, later, Status.COMPLETE))
             await until(lambda: _is_shown(bench, 0))
-    assert bench.breaker.state(bench.now) is State.CLOSED
+    assert bench.breaker.state(bench.now) is CircuitState.CLOSED
 
 
 async def _is_shown(bench: Bench, level: int) -> bool:
     async with bench.pool.connection() as conn:
-        return [(one.service, one.level) for one in await breakers.shown(conn)] == [
+        return [(one.service, one.level) for one in await breaker.read_states(conn)] == [
             ("gateway", level)
         ]
 
@@ -177,7 +189,7 @@ async def test_a_jobs_history_tells_of_the_gateway_its_answer_and_the_time_it_to
         told = {
             (job_id, event.kind): event.meta
             for job_id in (good, bad)
-            for event in await history.events(conn, job_id)
+            for event in await queries.list_events(conn, job_id)
         }
     assert told[good, "processing"]["gateway"] == told[bad, "processing"]["gateway"] == url
     for ended, status in ((told[good, "complete"], 200), (told[bad, "failed"], 422)):
@@ -193,7 +205,7 @@ async def test_a_gateway_that_asks_for_a_pause_is_left_alone_for_it(bench: Bench
         bench.now = 21
         assert bench.guard.admits
     async with bench.pool.connection() as conn:
-        (attempt,) = await history.attempts(conn, job_id)
+        (attempt,) = await queries.list_attempts(conn, job_id)
         job = await the(conn, job_id)
     assert (attempt.error_code, attempt.outcome) == ("GW_5XX", "retry")
     assert job.run_at
@@ -203,11 +215,11 @@ async def test_a_gateway_that_asks_for_a_pause_is_left_alone_for_it(bench: Bench
 
 async def _has_tried(bench: Bench, job_id: JobId) -> bool:
     async with bench.pool.connection() as conn:
-        return [one.outcome for one in await history.attempts(conn, job_id)] == ["retry"]
+        return [one.outcome for one in await queries.list_attempts(conn, job_id)] == ["retry"]
 
 
 async def _is_open_again(bench: Bench) -> bool:
-    if bench.breaker.state(bench.now) is not State.OPEN:
+    if bench.breaker.state(bench.now) is not CircuitState.OPEN:
         return False
     async with bench.pool.connection() as conn:
         row = await (

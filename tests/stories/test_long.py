@@ -3,8 +3,9 @@
 import httpx2
 import psycopg
 
-from cli.terminal import book
 from stories.house import House
+from terminal import book
+from waits import PATIENCE
 
 LONG = book(40)
 
@@ -21,7 +22,7 @@ def steps(house: House) -> list[tuple[str, int]]:
 
 
 def test_a_killed_run_is_gone_on_with_and_its_pages_can_be_read_meanwhile(house: House) -> None:
-    with house.web() as served, httpx2.Client() as client:
+    with house.web() as served, httpx2.Client(timeout=PATIENCE) as client:
         job_id = sent(client, served.url, "long.pdf")
         place = f"{served.url}/api/jobs/{job_id}"
         assert client.get(f"{place}/partial").json()["code"] == "NOT_READY"
@@ -35,7 +36,7 @@ def test_a_killed_run_is_gone_on_with_and_its_pages_can_be_read_meanwhile(house:
         assert partial["pages_read"] == read
         assert "A book 0" in client.get(f"{place}/partial?form=text").text
         assert f"{read} pages" in client.get(f"{served.url}/jobs/{job_id}").text
-        assert httpx2.get(f"{place}/partial").status_code in {403, 404}
+        assert httpx2.get(f"{place}/partial", timeout=PATIENCE).status_code in {403, 404}
 
         house.finish()
         assert steps(house) == []

@@ -11,17 +11,18 @@ from typing import Any
 import httpx2
 import pytest
 
-from docmill.cli import services as outer
-from docmill.core.pipeline import TEXT
+from docmill import app as outer
+from docmill.core.plugins import TEXT
 from docmill.db.pool import Pool
 from doubles import HANG, Asked, doubling
 from notes import GERMAN, note
 from openai_double import OpenAIDouble, settings, slow_down
 from outside import attempts, desk, done, outcomes
 from pdfs import make_pdf
-from pipelines.study.texts import RIVER
 from sites import part, upload_to
 from speakers import answer
+from study.texts import RIVER
+from waits import PATIENCE
 
 pytestmark = pytest.mark.anyio
 
@@ -64,7 +65,8 @@ async def send(client: httpx2.AsyncClient, data: bytes, fields: str) -> str:
 async def test_extract_asks_models_for_fields_and_vectors_and_search_for_its_question(
     pool: Pool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(outer, "OPENAI_TIMEOUT", timedelta(seconds=1))
+    monkeypatch.setattr(outer, "OPENAI_TIMEOUT", timedelta(seconds=5))
+    monkeypatch.setattr(outer, "SEARCH_TIMEOUT", timedelta(seconds=PATIENCE))
     async with doubling(OpenAIDouble(writes)) as double:
         double.when(lambda asked: to("/completions", asked), slow_down(1))
         double.when(lambda asked: to("/embeddings", asked), HANG)

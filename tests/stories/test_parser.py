@@ -13,8 +13,8 @@ import httpx2
 import pytest
 
 import outside
-from docmill.clients import ai_parser
 from docmill.db.pool import Pool
+from docmill.services import ai_parser
 from notes import GERMAN, note
 from sites import upload_to
 from speakers import Speaker, answer, speaking
@@ -45,8 +45,8 @@ def desk(
 async def read_by(client: httpx2.AsyncClient) -> tuple[str, dict[str, Any]]:
     """The note sent and read: its job, and the one trade found in it."""
     job_id = await upload_to(client, "trades", NOTE)
-    job = await client.get(f"/api/jobs/{job_id}", headers={"prefer": "wait=30"}, timeout=40)
-    assert job.json()["status"] == "complete", job.text
+    job = await outside.ended(client, job_id)
+    assert job["status"] == "complete", job
     (trade,) = (await client.get("/api/trades")).json()["trades"]
     return job_id, trade
 
@@ -91,7 +91,7 @@ async def test_a_parser_that_fails_once_is_asked_again(pool: Pool, tmp_path: Pat
 async def test_a_parser_that_does_not_answer_in_time_is_asked_again(
     pool: Pool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ai_parser, "TIMEOUT", timedelta(seconds=2))
+    monkeypatch.setattr(ai_parser, "TIMEOUT", timedelta(seconds=5))
     async with (
         speaking(SILENT, tells(), hangs=True) as parser,
         desk(pool, tmp_path, parser) as client,

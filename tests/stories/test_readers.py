@@ -10,16 +10,16 @@ from typing import Any
 import pytest
 
 import openai_double
+from asker import RULES
 from azure_double import KEY, AzureDouble
-from cli.terminal import Terminal, begin, book
-from docmill.clients import azure
 from docmill.core.jobs import JobId, Status
-from docmill.core.pipeline import PDF
+from docmill.core.plugins import PDF
+from docmill.db.notify import CHANGES, WORK, Notifier
 from docmill.db.pool import Pool
-from docmill.db.signals import CHANGES, WORK, Bell
+from docmill.queue import leases
+from docmill.queue.rescue import Upkeep, rescue_jobs
+from docmill.services import azure
 from docmill.storage import open_store
-from docmill.work import identity
-from docmill.work.upkeep import Upkeep, rescue
 from doubles import HANG, doubling
 from openai_double import OpenAIDouble
 from outside import attempts, desk, done, ended, outcomes
@@ -27,8 +27,8 @@ from pdfs import make_pdf
 from road import add_stored_job, the
 from sites import rows, upload_to
 from speakers import answer
-from work.asker import RULES
-from workers import until
+from terminal import Terminal, begin, book
+from waits import PATIENCE, until
 
 pytestmark = pytest.mark.anyio
 
@@ -71,7 +71,7 @@ async def test_pauses_that_azure_asks_for_are_kept_and_nothing_is_paid_for_twice
 async def test_azure_hangs_talks_nonsense_and_refuses_and_the_attempts_say_so(
     pool: Pool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(azure, "TIMEOUT", timedelta(seconds=1))
+    monkeypatch.setattr(azure, "TIMEOUT", timedelta(seconds=5))
     async with doubling(AzureDouble()) as double:
         double.next("POST", HANG)
         double.next("GET", answer("200 OK", b'{"status": "succeeded", "analyzeResult": {'))
@@ -93,12 +93,12 @@ async def test_azure_hangs_talks_nonsense_and_refuses_and_the_attempts_say_so(
 
 async def killed_when(worker: "Popen[bytes]", *happen: asyncio.Event) -> None:
     try:
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(PATIENCE):
             for one in happen:
                 await one.wait()
     finally:
         worker.kill()
-        await asyncio.to_thread(worker.wait, 30)
+        await asyncio.to_thread(worker.wait, PATIENCE)
 
 
 async def test_a_worker_is_killed_while_services_are_at_work_and_none_is_paid_twice(
@@ -117,11 +117,11 @@ async def test_a_worker_is_killed_while_services_are_at_work_and_none_is_paid_tw
         model.when(lambda _: model.count("POST") == 2, HANG)
         worker = begin(Terminal(tmp_path, variables), ["worker"], tmp_path / "log")
         await killed_when(worker, reader.hanging, model.hanging)
-        work, changes = Bell(pool, WORK), Bell(pool, CHANGES)
-        await rescue(Upkeep(pool, store, work, changes, RULES, identity.me()))
+        work, changes = Notifier(pool, WORK), Notifier(pool, CHANGES)
+        await rescue_jobs(Upkeep(pool, store, work, changes, RULES, leases.identify()))
         async with desk(pool, tmp_path / "store", "extract", **given):
             for job_id in (long, dense):
-                await until(partial(_is_complete, pool, job_id), 60)
+                await until(partial(_is_complete, pool, job_id))
     for job_id in (long, dense):
         assert await outcomes(pool, str(job_id)) == [("lost", "WORKER_LOST"), ("complete", None)]
     assert sorted(reader.paid) == ["1-20", "1-5", "21-21"]

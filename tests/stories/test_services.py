@@ -4,25 +4,26 @@ import asyncio
 import os
 import signal
 import sys
-from collections.abc import Awaitable, Callable
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
 
 import pytest
 
-from docmill.core.breaker import Breaker, BreakerRules, State
+from asker import RULES, add, working
 from docmill.core.jobs import Job, JobId, Status
-from docmill.db import history
+from docmill.db.notify import CHANGES, WORK, Notifier
 from docmill.db.pool import Pool
-from docmill.db.signals import CHANGES, WORK, Bell
-from docmill.storage import Store, open_store
-from docmill.work import identity
-from docmill.work.guard import Guard
-from docmill.work.upkeep import Upkeep, rescue, sweep
+from docmill.jobs import queries
+from docmill.jobs.retention import sweep
+from docmill.queue import leases
+from docmill.queue.rescue import Upkeep, rescue_jobs
+from docmill.services.breaker import Breaker, BreakerConfig, CircuitState, ServiceGuard
+from docmill.storage import open_store
+from docmill.storage.contract import Store
 from road import the
 from speakers import answer, speaking
-from work.asker import RULES, add, working
+from waits import until
 
 pytestmark = pytest.mark.anyio
 
@@ -36,12 +37,6 @@ EMBED = {"does": "ask", "service": "embed", "request": {"texts": ["a"]}}
 @pytest.fixture
 def store(tmp_path: Path) -> Store:
     return open_store(str(tmp_path))
-
-
-async def until(holds: Callable[[], Awaitable[bool]], seconds: float = 20) -> None:
-    async with asyncio.timeout(seconds):
-        while not await holds():
-            await asyncio.sleep(0.02)
 
 
 async def job(pool: Pool, job_id: JobId) -> Job:
@@ -62,7 +57,7 @@ async def kept(pool: Pool) -> int:
 
 async def outcomes(pool: Pool, job_id: JobId) -> list[tuple[str | None, str | None]]:
     async with pool.connection() as conn:
-        return [(one.outcome, one.error_code) for one in await history.attempts(conn, job_id)]
+        return [(one.outcome, one.error_code) for one in await queries.list_attempts(conn, job_id)]
 
 
 async def test_an_answer_paid_for_by_a_killed_worker_serves_the_next(
@@ -76,9 +71,9 @@ async def test_an_answer_paid_for_by_a_killed_worker_serves_the_next(
         )
         assert await killed.wait() == -signal.SIGKILL
         assert await kept(pool) == 1
-        bells = Bell(pool, WORK), Bell(pool, CHANGES)
-        await rescue(Upkeep(pool, store, *bells, RULES, identity.me()))
-        async with working(pool, store, speaker.url, Guard("embed")):
+        bells = Notifier(pool, WORK), Notifier(pool, CHANGES)
+        await rescue_jobs(Upkeep(pool, store, *bells, RULES, leases.identify()))
+        async with working(pool, store, speaker.url, ServiceGuard("embed")):
             await until(partial(has, pool, job_id, Status.COMPLETE))
     assert len(speaker.heard) == 1
     assert await outcomes(pool, job_id) == [("lost", "WORKER_LOST"), ("complete", None)]
@@ -91,12 +86,12 @@ async def test_a_pause_the_service_asks_for_is_the_delay_of_the_retry(
     job_id = await add(pool, store, **EMBED)
     async with (
         speaking(BUSY, GOOD) as speaker,
-        working(pool, store, speaker.url, Guard("embed")),
+        working(pool, store, speaker.url, ServiceGuard("embed")),
     ):
         await until(partial(has, pool, job_id, Status.COMPLETE))
     assert await outcomes(pool, job_id) == [("retry", "SERVICE_BUSY"), ("complete", None)]
     async with pool.connection() as conn:
-        first, second = await history.attempts(conn, job_id)
+        first, second = await queries.list_attempts(conn, job_id)
     assert first.ended_at
     assert second.started_at - first.ended_at >= timedelta(seconds=0.9)
 
@@ -109,7 +104,7 @@ async def test_a_long_document_is_not_failed_by_a_service_that_slows_it_down(
     again = answer("429 Slow", retry_after="0")
     async with (
         speaking(GOOD, again, GOOD, again, GOOD, again, GOOD, again, again, GOOD) as speaker,
-        working(pool, store, speaker.url, Guard("embed")),
+        working(pool, store, speaker.url, ServiceGuard("embed")),
     ):
         await until(partial(has, pool, job_id, Status.COMPLETE))
     slowed = ("stopped", "SERVICE_BUSY")
@@ -124,11 +119,11 @@ async def test_while_a_service_is_left_alone_its_jobs_wait_and_keep_their_attemp
     pool: Pool, store: Store
 ) -> None:
     now = 0.0
-    breaker = Breaker(BreakerRules(fewest=2, cool_down=timedelta(seconds=2)))
-    guard = Guard("embed", breaker, clock=lambda: now)
+    breaker = Breaker(BreakerConfig(fewest=2, cool_down=timedelta(seconds=2)))
+    guard = ServiceGuard("embed", breaker, clock=lambda: now)
     first = await add(pool, store, **EMBED)
     async with speaking(DOWN) as speaker, working(pool, store, speaker.url, guard):
-        await until(lambda: _is(guard, State.OPEN))
+        await until(lambda: _is(guard, CircuitState.OPEN))
         await until(lambda: _has_waited(pool, first))
         assert len(speaker.heard) == 2
         now = 3.0
@@ -140,7 +135,7 @@ async def test_while_a_service_is_left_alone_its_jobs_wait_and_keep_their_attemp
     assert (await job(pool, first)).attempt_count == 3
 
 
-async def _is(guard: Guard, state: State) -> bool:
+async def _is(guard: ServiceGuard, state: CircuitState) -> bool:
     return guard.state is state
 
 
@@ -152,17 +147,17 @@ async def test_a_service_that_failed_for_too_long_fails_the_job_and_says_so(
     pool: Pool, store: Store
 ) -> None:
     now = 0.0
-    guard = Guard(
-        "embed", Breaker(BreakerRules(fewest=1)), patience=timedelta(seconds=40), clock=lambda: now
+    guard = ServiceGuard(
+        "embed", Breaker(BreakerConfig(fewest=1)), patience=timedelta(seconds=40), clock=lambda: now
     )
     async with speaking(DOWN) as speaker, working(pool, store, speaker.url, guard):
         first = await add(pool, store, **EMBED)
-        await until(lambda: _is(guard, State.OPEN))
+        await until(lambda: _is(guard, CircuitState.OPEN))
         now = 29.0
         await until(lambda: _has_waited(pool, first))
         now = 31.0
         second = await add(pool, store, **EMBED)
-        await until(lambda: _is(guard, State.OPEN))
+        await until(lambda: _is(guard, CircuitState.OPEN))
         now = 41.0
         await until(partial(has, pool, second, Status.FAILED))
     assert (await job(pool, second)).error_code == "SERVICE_GONE"
@@ -170,7 +165,7 @@ async def test_a_service_that_failed_for_too_long_fails_the_job_and_says_so(
 
 async def test_a_run_cannot_pretend_that_a_service_rests(pool: Pool, store: Store) -> None:
     job_id = await add(pool, store, does="pretend resting")
-    async with speaking(GOOD) as speaker, working(pool, store, speaker.url, Guard("embed")):
+    async with speaking(GOOD) as speaker, working(pool, store, speaker.url, ServiceGuard("embed")):
         await until(partial(has, pool, job_id, Status.FAILED))
     told = await outcomes(pool, job_id)
     assert told == [("retry", "UNKNOWN"), ("retry", "UNKNOWN"), ("failed", "UNKNOWN")]
@@ -185,6 +180,8 @@ async def test_answers_of_cancelled_jobs_go_with_the_sweep(pool: Pool, store: St
             (job_id,),
         )
         await conn.execute("UPDATE jobs SET status = 'cancelled', cancelled_at = now()")
-    upkeep = Upkeep(pool, store, Bell(pool, WORK), Bell(pool, CHANGES), RULES, identity.me())
+    upkeep = Upkeep(
+        pool, store, Notifier(pool, WORK), Notifier(pool, CHANGES), RULES, leases.identify()
+    )
     await sweep(upkeep)
     assert await kept(pool) == 0

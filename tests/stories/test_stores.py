@@ -9,13 +9,15 @@ import httpx2
 import pytest
 
 from docmill.db.pool import Pool
-from docmill.ingest.poller import poll
-from docmill.ingest.reconcile import reconcile
-from docmill.storage import Store, open_store
-from docmill.web.links import Links
-from ingest.buckets import a_bucket
+from docmill.documents.links import SignedLinks
+from docmill.documents.poller import poll
+from docmill.documents.reconcile import reconcile
+from docmill.storage import open_store
+from docmill.storage.contract import Store
+from documents.buckets import a_bucket
 from sites import a_pdf, running, upload
-from workers import swept, until, working
+from waits import PATIENCE, until
+from workers import swept, working
 
 pytestmark = pytest.mark.anyio
 
@@ -55,8 +57,8 @@ async def test_a_document_goes_its_whole_way_on_any_store(
         await until(is_complete)
         assert "4711" in (await client.get(f"{job}/download")).text
         key = (await client.get(job)).json()["upload_location"]
-        url = await Links(store).url(key, expires=timedelta(hours=1), base=site.url)
-        async with httpx2.AsyncClient(trust_env=False, timeout=30) as stranger:
+        url = await SignedLinks(store).url(key, expires=timedelta(hours=1), base=site.url)
+        async with httpx2.AsyncClient(trust_env=False, timeout=PATIENCE) as stranger:
             assert (await stranger.get(url)).content == document
             assert len(await keys(store)) == 2
             await everything_is_old(pool)
@@ -74,7 +76,7 @@ async def test_an_object_goes_its_whole_way_through_any_bucket(
     sent = {"sender_email": "broker@example.com"}
     await store.put("incoming/Trade 1.PDF", a_pdf("Buy 100 ACME"), metadata=sent)
     await store.put("incoming/notes.txt", b"not a PDF", metadata=sent)
-    async with working(pool, bucket.intake.store, ["extract"]):
+    async with working(pool, bucket.acceptor.store, ["extract"]):
 
         async def is_filed() -> bool:
             await poll(bucket)

@@ -14,14 +14,17 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from jwt.algorithms import ECAlgorithm, RSAAlgorithm
 
-from docmill.web.rules import TokenRules
+from docmill.core import owners
+from docmill.db.pool import Pool
+from docmill.queue import enqueue as db_owners
+from docmill.web.config import TokenConfig
 from sites import Site, part, upload
 
 pytestmark = pytest.mark.anyio
 
 Start = Callable[..., AbstractAsyncContextManager[Site]]
 SECRET = "s" * 32
-RULES = TokenRules(secret=SECRET, audience="docmill", issuer="https://issuer.test")
+RULES = TokenConfig(secret=SECRET, audience="docmill", issuer="https://issuer.test")
 NOW = int(time.time())
 GOOD: dict[str, Any] = {
     "sub": "ann", "exp": NOW + 3600, "aud": "docmill", "iss": "https://issuer.test",
@@ -38,10 +41,8 @@ def bearer(text: str) -> dict[str, str]:
 
 
 def unsigned() -> str:
-    def packed(value: dict[str, Any]) -> str:
-        return base64.urlsafe_b64encode(json.dumps(value).encode()).decode().rstrip("=")
-
-    return f"{packed({'alg': 'none', 'typ': 'JWT'})}.{packed(GOOD)}."
+    head = packed(json.dumps({"alg": "none", "typ": "JWT"}))
+    return f"{head}.{packed(json.dumps(GOOD))}."
 
 
 def bad_tokens() -> dict[str, dict[str, str]]:
@@ -141,7 +142,7 @@ async def test_tokens_are_checked_with_the_issuers_published_keys(start: Start) 
         return bearer(jwt.encode(GOOD, key, algorithm=algorithm, headers={"kid": kid}))
 
     async with key_server(keys) as url:
-        rules = TokenRules(jwks_url=url)
+        rules = TokenConfig(jwks_url=url)
         async with start(auth_mode="jwt", tokens=rules) as site, site.client() as client:
             for headers in (signed(first, "RS256", "r"), signed(second, "ES256", "e")):
                 assert (await client.get("/api/jobs", headers=headers)).status_code == 200
@@ -149,7 +150,7 @@ async def test_tokens_are_checked_with_the_issuers_published_keys(start: Start) 
             for headers in (signed(stranger, "RS256", "r"), signed(stranger, "RS256", "no")):
                 assert (await client.get("/api/jobs", headers=headers)).status_code == 401
             assert (await client.get("/api/jobs", headers=bearer(token()))).status_code == 401
-    away = TokenRules(jwks_url="http://127.0.0.1:1/keys")
+    away = TokenConfig(jwks_url="http://127.0.0.1:1/keys")
     async with start(auth_mode="jwt", tokens=away) as site, site.client() as client:
         answer = await client.get("/api/jobs", headers=signed(first, "RS256", "r"))
         assert (answer.status_code, answer.json()["code"]) == (503, "KEYS_UNREACHABLE")
@@ -166,16 +167,80 @@ async def test_a_session_is_a_random_cookie_scripts_cannot_read(site: Site) -> N
             assert "Secure" not in attributes
             assert "set-cookie" not in (await client.get("/api/jobs")).headers
     assert len(cookies) == 2
-    assert all(len(cookie) == len("docmill_session=") + 43 for cookie in cookies)
+    assert all(len(cookie) == len("docmill_session=") + 43 + 1 + 43 for cookie in cookies)
 
 
 async def test_a_cookie_that_is_none_of_ours_counts_as_none(start: Start) -> None:
+    planted = "p" * 43
     async with start(secure_cookies=True) as site, site.client() as client:
-        for cookie in ("", "short", "x" * 5000, "é" * 43, "a b" * 15, '"quoted"'):
-            headers = [(b"cookie", b"docmill_session=" + cookie.encode())]
-            answer = await client.get("/api/jobs", headers=headers)
-            assert answer.status_code == 200
-            assert "; Secure" in answer.headers["set-cookie"], cookie
+        odd = ("", "short", "x" * 5000, "é" * 43, "a b" * 15, '"quoted"')
+        for cookie in (*odd, planted, f"{planted}.", f"{planted}.{planted}"):
+            for name in (b"docmill_session=", b"__Host-docmill_session="):
+                answer = await client.get(
+                    "/api/jobs", headers=[(b"cookie", name + cookie.encode())]
+                )
+                assert answer.status_code == 200
+                line = answer.headers["set-cookie"]
+                assert line.startswith("__Host-docmill_session="), cookie
+                assert planted not in line
+                assert {"Secure", "Path=/", "HttpOnly"} <= set(line.split("; "))
+                assert "domain" not in line.lower()
+
+
+async def test_a_session_of_the_first_version_keeps_its_jobs_and_gets_a_proof(
+    start: Start, pool: Pool
+) -> None:
+    old = "o" * 43
+    async with pool.connection() as conn:
+        await db_owners.ensure_owner(conn, owners.session(old).key)
+    async with start() as site, site.client(headers={"cookie": f"docmill_session={old}"}) as client:
+        answer = await client.post("/api/upload", files=[part()])
+        assert answer.json()["job"]["owner_session_id"] == owners.session(old).session_id
+        cookie = answer.headers["set-cookie"].partition(";")[0]
+        assert cookie.startswith(f"docmill_session={old}.")
+    async with start() as site, site.client(headers={"cookie": cookie}) as client:
+        assert len((await client.get("/api/jobs")).json()["jobs"]) == 1
+
+
+def signed(**claims: Any) -> str:
+    """As `token`, for claims that PyJWT itself would not sign."""
+    return jwt.PyJWS().encode(json.dumps(GOOD | claims).encode(), SECRET, algorithm="HS256")
+
+
+def odd_claims() -> dict[str, Any]:
+    deep = "[" * 3000 + "]" * 3000
+    return {
+        "desks a number": bearer(signed(desks=5)),
+        "desks an object": bearer(signed(desks={"trading": True})),
+        "desks of odd things": bearer(signed(desks=[5, None, ["x"], "a\0b", "\ud800", "x" * 300])),
+        "desks with NUL": bearer(signed(desks="a\0b")),
+        "premium a list": bearer(signed(premium=[])),
+        "sub a list": bearer(signed(sub=["ann"])),
+        "sub half a character": bearer(signed(sub="\ud800")),
+        "exp a list": bearer(signed(exp=[])),
+        "exp an object": bearer(signed(exp={})),
+        "exp infinite": bearer(signed(exp=float("inf"))),
+        "nbf a list": bearer(signed(nbf=[])),
+        "iat not a number": bearer(signed(iat=float("nan"))),
+        "aud an object": bearer(signed(aud={})),
+        "iss a list": bearer(signed(iss=[])),
+        "jti a number": bearer(signed(jti=5)),
+        "deep head": bearer(f"{packed(deep)}.{packed('{}')}.x"),
+        "head a list": bearer(f"{packed('[]')}.{packed('{}')}.x"),
+        "kid a number": bearer(f"{packed(json.dumps({'alg': 'HS256', 'kid': 5}))}.e30.x"),
+    }
+
+
+def packed(text: str) -> str:
+    return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
+
+
+async def test_claims_of_odd_types_are_ignored_or_refused_and_break_nothing(start: Start) -> None:
+    async with start(auth_mode="jwt", tokens=RULES) as site, site.client() as client:
+        for name, headers in odd_claims().items():
+            for path in ("/api/trades", "/api/bucket", "/trades"):
+                answer = await client.get(path, headers=headers)
+                assert answer.status_code in {200, 401, 403}, (name, path)
 
 
 async def test_other_sites_cannot_make_a_browser_act(

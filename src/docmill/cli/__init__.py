@@ -5,13 +5,13 @@ import sys
 import typer
 
 from docmill import __version__
-from docmill.cli.commands import Commands
+from docmill.cli.commands import LazyCommands
 from docmill.cli.console import complain, say
-from docmill.core.faults import Faulted, Told
+from docmill.core.faults import CommandError, DocmillError
 
 app = typer.Typer(
     name="docmill",
-    cls=Commands,
+    cls=LazyCommands,
     help="docmill turns documents into data, durably.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -20,7 +20,9 @@ app = typer.Typer(
 
 
 @app.callback(invoke_without_command=True)
-def _main(version: bool = typer.Option(False, "--version", help="Print the version.")) -> None:  # pyright: ignore[reportUnusedFunction]
+def _print_version(
+    version: bool = typer.Option(False, "--version", help="Print the version."),
+) -> None:  # pyright: ignore[reportUnusedFunction]
     if version:
         say(__version__)
         raise typer.Exit
@@ -30,10 +32,10 @@ def main() -> None:
     """Exit 0; 1 with two lines on what happened and what to do; 2 for wrong usage."""
     try:
         app()
-    except Faulted as exc:
-        complain(exc.fault.says, exc.fault.advice)
+    except DocmillError as exc:
+        complain(exc.fault.final, exc.fault.advice)
         sys.exit(1)
-    except Told as exc:
+    except CommandError as exc:
         what, _, advice = str(exc).partition("\n")
         complain(what, advice)
         sys.exit(1)

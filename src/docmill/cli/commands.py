@@ -1,116 +1,144 @@
-"""The table of commands. A command's module is imported when it is called, not to list it.
+"""The table of commands: docmill's own and those of the rooms.
+
+A command's module is imported when it is called, not to list it.
 
 Importing everything takes over a second, the web framework most of it; `docmill --help` and
 `docmill jobs` need none of that.
 """
 
-import importlib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
+from docmill.core.installed import find_rooms
+from docmill.core.plugins import Command, resolve
+
 RUN: Final = "Run docmill"
-WORK: Final = "Work with documents"
 CARE: Final = "Look after it"
+# For commands that read stored documents again; imported when it is used.
+REREAD: Final = "docmill.processes.reread:reread_documents"
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """Where a command is, and how the list of commands tells of it: its docstring's first line."""
-
-    panel: str
-    place: str
-    summary: str
-
-
-COMMANDS: Final[Mapping[str, Entry]] = {
-    "serve": Entry(
-        RUN, "processes:serve", "Run everything in one go: database, store, web, worker and poller."
-    ),
-    "web": Entry(RUN, "processes:web", "Run the web part alone, against DATABASE_URL."),
-    "worker": Entry(
+_OWN: Final = (
+    Command(
+        "serve",
+        "docmill.processes.web:serve",
+        "Run everything in one go: database, store, web, worker and poller.",
         RUN,
-        "working:worker",
+    ),
+    Command(
+        "web", "docmill.processes.web:run_web", "Run the web part alone, against DATABASE_URL.", RUN
+    ),
+    Command(
+        "worker",
+        "docmill.processes.worker:run_worker",
         "Run a worker alone, against DATABASE_URL. Start as many as you like, on any machine.",
-    ),
-    "poll": Entry(
         RUN,
-        "buckets:poll",
+    ),
+    Command(
+        "poll",
+        "docmill.processes.poll:poll_bucket",
         "Watch the bucket: files in incoming/ become jobs. Start as many as you like.",
-    ),
-    "gateway": Entry(
         RUN,
-        "gateway:gateway",
+    ),
+    Command(
+        "gateway",
+        "docmill.processes.gateway:run_gateway",
         "Run the gateway alone: POST /process turns invoices into JSON or XML.",
-    ),
-    "migrate": Entry(
         RUN,
-        "working:migrate_",
+    ),
+    Command(
+        "migrate",
+        "docmill.processes.database:migrate_database",
         "Bring the database of DATABASE_URL (or the embedded one) up to date.",
+        RUN,
     ),
-    "submit": Entry(WORK, "submit:submit", "Upload files to a running docmill."),
-    "jobs": Entry(WORK, "jobs:jobs", "List your jobs, newest first."),
-    "show": Entry(WORK, "jobs:show", "Show one job: its facts, its history, its attempts."),
-    "result": Entry(WORK, "jobs:result", "Print the result of a job, or write it to a file."),
-    "retry": Entry(WORK, "jobs:retry", "Queue failed jobs again."),
-    "cancel": Entry(WORK, "jobs:cancel", "Cancel jobs that have not ended."),
-    "read": Entry(
-        WORK, "read:read", "Run a pipeline on files here, with no server and no database."
+    Command("submit", "docmill.jobs.commands:submit", "Upload files to a running docmill."),
+    Command("jobs", "docmill.jobs.commands:list_jobs", "List your jobs, newest first."),
+    Command(
+        "show",
+        "docmill.jobs.commands:show_job",
+        "Show one job: its facts, its history, its attempts.",
     ),
-    "export": Entry(
-        WORK, "export:export", "Write several complete invoices of one seller as one file."
+    Command(
+        "result",
+        "docmill.jobs.commands:write_result",
+        "Print the result of a job, or write it to a file.",
     ),
-    "search": Entry(
-        WORK,
-        "search:search",
-        "Find passages of your documents by what they mean and by the words in them.",
+    Command("retry", "docmill.jobs.commands:retry_jobs", "Queue failed jobs again."),
+    Command("cancel", "docmill.jobs.commands:cancel_jobs", "Cancel jobs that have not ended."),
+    Command(
+        "read",
+        "docmill.processes.read:read_files",
+        "Run a pipeline on files here, with no server and no database.",
     ),
-    "review": Entry(WORK, "review:app", "Check and approve what was read."),
-    "lessons": Entry(WORK, "lessons:app", "What docmill learned from your corrections."),
-    "trades": Entry(WORK, "trades:app", "Trades read from broker notes."),
-    "reprocess": Entry(
-        WORK,
-        "trades:reprocess",
+    Command(
+        "export",
+        "docmill.jobs.commands:export_jobs",
+        "Write several complete invoices of one seller as one file.",
+    ),
+    Command(
+        "reprocess",
+        "docmill.documents.commands:reprocess",
         "Read documents again that are already here, each by a new job.",
     ),
-    "profile": Entry(WORK, "profile:app", "The seller's identity and defaults."),
-    "mapping": Entry(WORK, "mapping:app", "Which XML an invoice becomes."),
-    "models": Entry(CARE, "models:app", "The models and word lists docmill reads with."),
-    "doctor": Entry(CARE, "doctor:doctor", "Check the surroundings and say what to do."),
-    "reconcile": Entry(
+    Command(
+        "models",
+        "docmill.processes.models:app",
+        "The models and word lists docmill reads with.",
         CARE,
-        "buckets:reconcile_",
-        "Count the bucket's objects against the database; exit 1 when they disagree.",
     ),
-    "config": Entry(CARE, "config:app", "Show and check the configuration."),
+    Command(
+        "doctor",
+        "docmill.processes.doctor:run_doctor",
+        "Check the surroundings and say what to do.",
+        CARE,
+    ),
+    Command(
+        "reconcile",
+        "docmill.processes.poll:reconcile_bucket",
+        "Count the bucket's objects against the database; exit 1 when they disagree.",
+        CARE,
+    ),
+    Command(
+        "objects",
+        "docmill.documents.commands:list_objects",
+        "List what came by the bucket, with the state of each and why it was refused.",
+        CARE,
+    ),
+    Command("config", "docmill.processes.config:app", "Show and check the configuration.", CARE),
+)
+COMMANDS: Final[Mapping[str, Command]] = {
+    # Twice, so that docmill's own come first in the list and nobody takes their names.
+    **{one.name: one for one in _OWN},
+    **{one.name: one for room in find_rooms().rooms.values() for one in room.commands},
+    **{one.name: one for one in _OWN},
 }
 
 
-class Commands(TyperGroup):
+class LazyCommands(TyperGroup):
     """Lists the table; loads the one command that is called."""
 
     def __init__(self, **given: Any) -> None:
         super().__init__(**given)
-        self.commands: dict[str, Any] = {name: _listed(name) for name in COMMANDS}
+        self.commands: dict[str, Any] = {name: _make_placeholder(name) for name in COMMANDS}
 
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
         name, _, rest = super().resolve_command(ctx, args)
-        return name, load(name) if name else None, rest
+        return name, load_command(name) if name else None, rest
 
 
-def _listed(name: str) -> TyperCommand:
+def _make_placeholder(name: str) -> TyperCommand:
     entry = COMMANDS[name]
     return TyperCommand(name, help=entry.summary, rich_help_panel=entry.panel)
 
 
-def load(name: str) -> Any:
+def load_command(name: str) -> Any:
     """The command itself, with its options and its help."""
-    module, _, attribute = COMMANDS[name].place.partition(":")
-    found = getattr(importlib.import_module(f"docmill.cli.{module}"), attribute)
+    found = resolve(COMMANDS[name].target)
     if not isinstance(found, typer.Typer):
         alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
         alone.command(name)(found)

@@ -1,15 +1,21 @@
 """Files that commands write: whole or not at all."""
 
+import hashlib
 import os
 import secrets
+import stat
 from collections.abc import Generator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
+from docmill.core.documents import clean_filename
+from docmill.core.texts import clean_text
+
 
 @contextmanager
-def written_whole(path: Path, *, mode: int = 0o666) -> Generator[BinaryIO]:
+def write_whole(path: Path, *, mode: int = 0o666) -> Generator[BinaryIO]:
     """A new file that takes the place of `path` when the block ends well."""
     beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     fd = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
@@ -22,3 +28,59 @@ def written_whole(path: Path, *, mode: int = 0o666) -> Generator[BinaryIO]:
     except BaseException:
         beside.unlink(missing_ok=True)
         raise
+
+
+class Unreadable(Exception):  # noqa: N818  shown as it is, after the file's name
+    """Why a path can't be read, in a sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class OpenDocument:
+    """A file open for reading. Its place is the start whenever nobody reads."""
+
+    path: Path
+    fd: int
+    size: int
+
+    @property
+    def filename(self) -> str:
+        return clean_filename(self.path.name)
+
+    def head(self, length: int) -> bytes:
+        return os.pread(self.fd, length, 0)
+
+    def tail(self, length: int) -> bytes:
+        return os.pread(self.fd, length, max(0, os.fstat(self.fd).st_size - length))
+
+    def sha256(self) -> str:
+        """Raises Unreadable when the disk fails."""
+        try:
+            with os.fdopen(self.fd, "rb", closefd=False) as file:
+                digest = hashlib.file_digest(file, "sha256").hexdigest()
+            os.lseek(self.fd, 0, os.SEEK_SET)
+        except OSError as exc:
+            raise Unreadable(f"can't be read: {exc.strerror}.") from exc
+        return digest
+
+
+@contextmanager
+def open_document(path: Path) -> Generator[OpenDocument]:
+    """Raises Unreadable for what is no file or not ours to read. A pipe is not waited for."""
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    except OSError as exc:
+        raise Unreadable(f"can't be opened: {exc.strerror}.") from exc
+    try:
+        facts = os.fstat(fd)
+        if stat.S_ISDIR(facts.st_mode):
+            raise Unreadable("is a folder; name the files in it.")
+        if not stat.S_ISREG(facts.st_mode):
+            raise Unreadable("is not a file.")
+        yield OpenDocument(path, fd, facts.st_size)
+    finally:
+        os.close(fd)
+
+
+def printable_path(path: Path) -> str:
+    """A path as a terminal may show it."""
+    return clean_text(str(path))

@@ -8,11 +8,11 @@ from typing import Annotated, BinaryIO
 
 import typer
 
-from docmill.cli.client import Refused
-from docmill.cli.files import written_whole
+from docmill.cli.files import write_whole
+from docmill.client.answers import Refused
 
 
-def _place(output: Path | None) -> Path | None:
+def _check_folder(output: Path | None) -> Path | None:
     if output and not output.absolute().parent.is_dir():
         raise typer.BadParameter(f"There is no folder for {output}.")
     return output
@@ -21,16 +21,16 @@ def _place(output: Path | None) -> Path | None:
 Output = Annotated[
     Path | None,
     typer.Option(
-        "--output", "-o", dir_okay=False, callback=_place,
+        "--output", "-o", dir_okay=False, callback=_check_folder,
         help="File to write; whole or not at all.",
     ),
 ]  # fmt: skip
 
 
 @contextmanager
-def opened(output: Path | None) -> Generator[BinaryIO]:
+def open_output(output: Path | None) -> Generator[BinaryIO]:
     try:
-        with written_whole(output) if output else nullcontext(sys.stdout.buffer) as file:
+        with write_whole(output) if output else nullcontext(sys.stdout.buffer) as file:
             yield file
             file.flush()
     except OSError as exc:

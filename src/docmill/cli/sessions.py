@@ -8,10 +8,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, cast
 
-from docmill.cli.files import written_whole
+from docmill.cli.files import write_whole
 
 
-def place() -> Path:
+def sessions_file() -> Path:
     """XDG_CONFIG_HOME/docmill/sessions.json; a relative XDG_CONFIG_HOME is to be ignored."""
     given = Path(os.environ.get("XDG_CONFIG_HOME", ""))
     folder = given if given.is_absolute() else Path.home() / ".config"
@@ -19,28 +19,28 @@ def place() -> Path:
 
 
 @contextmanager
-def turn() -> Generator[None]:
+def lock_sessions() -> Generator[None]:
     """One at a time: commands started together must not make a session each."""
-    place().parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    with place().with_suffix(".lock").open("a") as lock:
+    sessions_file().parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with sessions_file().with_suffix(".lock").open("a") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
 
 
-def known(base: str) -> str | None:
-    found = _all().get(base)
+def load_cookie(base: str) -> str | None:
+    found = _load_all().get(base)
     return found if isinstance(found, str) else None
 
 
-def remember(base: str, cookie: str) -> None:
+def save_cookie(base: str, cookie: str) -> None:
     """Inside `turn`."""
-    with written_whole(place(), mode=0o600) as file:
-        file.write(json.dumps(_all() | {base: cookie}, indent=2).encode())
+    with write_whole(sessions_file(), mode=0o600) as file:
+        file.write(json.dumps(_load_all() | {base: cookie}, indent=2).encode())
 
 
-def _all() -> dict[str, Any]:
+def _load_all() -> dict[str, Any]:
     try:
-        found: Any = json.loads(place().read_bytes())
+        found: Any = json.loads(sessions_file().read_bytes())
     except (OSError, ValueError):
         return {}
     return cast("dict[str, Any]", found) if isinstance(found, dict) else {}

@@ -5,9 +5,8 @@ with Client("http://127.0.0.1:8000") as docmill:
     found = docmill.result(job.id)
 """
 
+from docmill.client.answers import JobFailed, Refused, RemoteJob
 from docmill.client.asynchronous import AsyncClient
-from docmill.client.jobs import Failed, Job
-from docmill.client.refusals import Refused
 from docmill.client.synchronous import Client
 
-__all__ = ["AsyncClient", "Client", "Failed", "Job", "Refused"]
+__all__ = ["AsyncClient", "Client", "JobFailed", "Refused", "RemoteJob"]

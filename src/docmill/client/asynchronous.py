@@ -12,8 +12,15 @@ from uuid import uuid4
 
 import httpx2
 
-from docmill.client.jobs import Failed, Job
-from docmill.client.refusals import Refused, Words, body, checked, told
+from docmill.client.answers import (
+    Advice,
+    JobFailed,
+    Refused,
+    RemoteJob,
+    check_answer,
+    read_json,
+    translate_errors,
+)
 from docmill.core.jobs import ENDED, Status
 
 HERE: Final = "http://127.0.0.1:8000"
@@ -24,7 +31,7 @@ TIMEOUT: Final = httpx2.Timeout(connect=10, read=90, write=90, pool=None)
 LARGEST_PAGE: Final = 200
 TRIES: Final = 10
 PATIENCE: Final = 60.0
-BROKEN: Final[Mapping[int, float]] = {1: 1.0, 2: 2.0, 3: 4.0}
+PAUSES_AFTER_BREAK: Final[Mapping[int, float]] = {1: 1.0, 2: 2.0, 3: 4.0}
 
 Document = str | Path | bytes | BinaryIO
 Answer = TypeVar("Answer")
@@ -43,12 +50,12 @@ class AsyncClient:
         token: str | None = None,
         *,
         tries: int = TRIES,
-        words: Words | None = None,
+        words: Advice | None = None,
     ) -> None:
         self.base: str = url.rstrip("/")
         self._tries: int = tries
-        self._words: Words = words or Words()
-        with told(self.base, self._words):
+        self._words: Advice = words or Advice()
+        with translate_errors(self.base, self._words):
             host = httpx2.URL(self.base).host
             if not host:
                 raise httpx2.InvalidURL("no host")
@@ -74,16 +81,16 @@ class AsyncClient:
         mapping: str | None = None,
         fields: str | None = None,
         filename: str | None = None,
-    ) -> Job:
+    ) -> RemoteJob:
         """Upload a path, bytes or an open file. The same content again is the same job.
 
         `fields` are those to find by name, where the pipeline does that (`extract`).
         """
         wanted = {"pipeline": pipeline, "mapping": mapping, "fields": fields}
         form = {name: value for name, value in wanted.items() if value}
-        name = filename or _name(document)
+        name = filename or _filename(document)
         key = {"idempotency-key": str(uuid4())}
-        with _opened(document) as file:
+        with _open_document(document) as file:
 
             async def upload() -> dict[str, Any]:
                 file.seek(0)
@@ -91,21 +98,21 @@ class AsyncClient:
                 return await self.ask("POST", "/api/upload", data=form, files=files, headers=key)
 
             answer = await self.patiently(upload)
-        return Job.of(answer["job"], answer["outcome"])
+        return RemoteJob.of(answer["job"], answer["outcome"])
 
-    async def job(self, job_id: str) -> Job:
-        return Job.of(await self.patiently(lambda: self.ask("GET", f"/api/jobs/{job_id}")))
+    async def job(self, job_id: str) -> RemoteJob:
+        return RemoteJob.of(await self.patiently(lambda: self.ask("GET", f"/api/jobs/{job_id}")))
 
-    async def wait(self, job_id: str, *, seconds: float | None = None) -> Job:
+    async def wait(self, job_id: str, *, seconds: float | None = None) -> RemoteJob:
         """The job when it has ended, well or not. Raises TimeoutError when that takes longer."""
         async with asyncio.timeout(seconds):
-            return Job.of(await self.follow(job_id))
+            return RemoteJob.of(await self.follow(job_id))
 
     async def result(self, job_id: str, *, seconds: float | None = None) -> dict[str, Any]:
         """The data a job found, once it has ended. Raises Failed when it did not end well."""
         job = await self.wait(job_id, seconds=seconds)
         if not job.good:
-            raise Failed(job)
+            raise JobFailed(job)
         path, params = f"/api/jobs/{job_id}/download", {"form": "data"}
         return await self.patiently(lambda: self.ask("GET", path, params=params))
 
@@ -114,23 +121,23 @@ class AsyncClient:
         path, params = f"/api/jobs/{job_id}/download", {"form": form} if form else {}
         return await self.patiently(lambda: self.fetch("GET", path, params=params))
 
-    async def cancel(self, job_id: str) -> Job:
-        return Job.of((await self.ask("POST", f"/api/jobs/{job_id}/cancel"))["job"])
+    async def cancel(self, job_id: str) -> RemoteJob:
+        return RemoteJob.of((await self.ask("POST", f"/api/jobs/{job_id}/cancel"))["job"])
 
-    async def retry(self, job_id: str) -> Job:
-        return Job.of((await self.ask("POST", f"/api/jobs/{job_id}/retry"))["job"])
+    async def retry(self, job_id: str) -> RemoteJob:
+        return RemoteJob.of((await self.ask("POST", f"/api/jobs/{job_id}/retry"))["job"])
 
     async def ask(self, method: str, path: str, **given: Any) -> dict[str, Any]:
         """One request, one answer in JSON; anything of the API that has no method here."""
-        return body(await self._asked(method, path, **given), self._words)
+        return read_json(await self._asked(method, path, **given), self._words)
 
     async def fetch(self, method: str, path: str, **given: Any) -> bytes:
         """A file that the API makes, whole."""
         return (await self._asked(method, path, **given)).content
 
     async def _asked(self, method: str, path: str, **given: Any) -> httpx2.Response:
-        with told(self.base, self._words):
-            return checked(await self._http.request(method, path, **given), self._words)
+        with translate_errors(self.base, self._words):
+            return check_answer(await self._http.request(method, path, **given), self._words)
 
     async def jobs(self, limit: int = 0, **only: Any) -> AsyncIterator[dict[str, Any]]:
         """The owner's jobs, newest first: so many, or all of them for 0."""
@@ -147,9 +154,9 @@ class AsyncClient:
                 return
 
     async def follow(
-        self, job_id: str, told: Callable[[Mapping[str, Any]], None] | None = None
+        self, job_id: str, on_change: Callable[[Mapping[str, Any]], None] | None = None
     ) -> dict[str, Any]:
-        """The job when it has ended; `told` hears of it now, and again whenever it changes.
+        """The job when it has ended; `on_change` hears of it now, and again whenever it changes.
 
         A docmill that restarts meanwhile goes on with the job, and so do we.
         """
@@ -166,9 +173,9 @@ class AsyncClient:
             heard_at = time.monotonic()
             if answer.status_code == HTTPStatus.NOT_MODIFIED:
                 continue
-            etag, job = answer.headers.get("etag", ""), body(answer, self._words)
-            if told is not None:
-                told(job)
+            etag, job = answer.headers.get("etag", ""), read_json(answer, self._words)
+            if on_change is not None:
+                on_change(job)
             if Status(job["status"]) in ENDED:
                 return job
 
@@ -182,7 +189,7 @@ class AsyncClient:
             try:
                 return await ask()
             except Refused as exc:
-                pause = BROKEN.get(turn) if not exc.code else exc.wait
+                pause = PAUSES_AFTER_BREAK.get(turn) if not exc.code else exc.wait
                 if turn == self._tries or pause is None:
                     raise
                 if waits is not None:
@@ -204,21 +211,21 @@ class AsyncClient:
         self, path: str, params: Mapping[str, str] | None = None
     ) -> AsyncGenerator[AsyncIterator[bytes]]:
         """A file of any size, piece by piece."""
-        with told(self.base, self._words):
+        with translate_errors(self.base, self._words):
             async with self._http.stream("GET", path, params=params) as answer:
                 if answer.is_error:
                     await answer.aread()
-                yield checked(answer, self._words).aiter_bytes()
+                yield check_answer(answer, self._words).aiter_bytes()
 
 
-def _opened(document: Document) -> AbstractContextManager[BinaryIO]:
+def _open_document(document: Document) -> AbstractContextManager[BinaryIO]:
     """A file of the caller's stays open."""
     if isinstance(document, str | Path):
         return Path(document).open("rb")
     return nullcontext(io.BytesIO(document) if isinstance(document, bytes) else document)
 
 
-def _name(document: Document) -> str:
+def _filename(document: Document) -> str:
     if isinstance(document, str | Path):
         return Path(document).name
     named: Any = getattr(document, "name", "")

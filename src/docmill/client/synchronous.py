@@ -5,8 +5,8 @@ import threading
 from collections.abc import Coroutine
 from typing import Any, Self, TypeVar
 
+from docmill.client.answers import RemoteJob
 from docmill.client.asynchronous import HERE, TRIES, AsyncClient, Document
-from docmill.client.jobs import Job
 
 Answer = TypeVar("Answer")
 
@@ -44,16 +44,16 @@ class Client:
         mapping: str | None = None,
         fields: str | None = None,
         filename: str | None = None,
-    ) -> Job:
+    ) -> RemoteJob:
         wanted = self._client.submit(
             document, pipeline=pipeline, mapping=mapping, fields=fields, filename=filename
         )
         return self._done(wanted)
 
-    def job(self, job_id: str) -> Job:
+    def job(self, job_id: str) -> RemoteJob:
         return self._done(self._client.job(job_id))
 
-    def wait(self, job_id: str, *, seconds: float | None = None) -> Job:
+    def wait(self, job_id: str, *, seconds: float | None = None) -> RemoteJob:
         return self._done(self._client.wait(job_id, seconds=seconds))
 
     def result(self, job_id: str, *, seconds: float | None = None) -> dict[str, Any]:
@@ -62,10 +62,10 @@ class Client:
     def download(self, job_id: str, form: str | None = None) -> bytes:
         return self._done(self._client.download(job_id, form))
 
-    def cancel(self, job_id: str) -> Job:
+    def cancel(self, job_id: str) -> RemoteJob:
         return self._done(self._client.cancel(job_id))
 
-    def retry(self, job_id: str) -> Job:
+    def retry(self, job_id: str) -> RemoteJob:
         return self._done(self._client.retry(job_id))
 
     def jobs(self, limit: int = 0, **only: Any) -> list[dict[str, Any]]:

@@ -27,6 +27,16 @@ NAMES: Final = frozenset(
         "poll.refused",
         "poll.filed",
         "poll.noted",
+        # Asked again and again while the part runs, so that it fails in the middle of its work.
+        "part.web",
+        "part.web fork server",
+        "part.fork server",
+        "part.worker",
+        "part.poller",
+        "part.rescue",
+        "part.retention",
+        "part.services",
+        "part.postgres",
     }
 )
 
@@ -56,6 +66,10 @@ def arm(spec: str) -> None:
         if name not in NAMES or verb not in ACTIONS:
             raise ValueError(f"no such failpoint: {item!r}; names: {', '.join(sorted(NAMES))}")
         _armed[name] = (ACTIONS[verb], float(chance or 1))
+
+
+def is_armed(name: str) -> bool:
+    return name in _armed
 
 
 def hit(name: str) -> None:

@@ -1,21 +1,79 @@
 """Every way a request or a job can go wrong: one row each.
 
 API answers, page copy, CLI messages, the retry rule, metric labels and the reference page all come
-from this table.
+from this table. Numbers in sentences are facts: `{maxSize}` is filled with the limit that holds.
 """
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Final
 
-from docmill.core import missing_faults as missing
-from docmill.core import service_faults as services
-from docmill.core.fault import Fault
+PROMISE: Final = ". We'll retry"
+# Limits that sentences name. An operator may set another size of uploads.
+MAX_UPLOAD_BYTES: Final = 52_428_800
+MAX_PAGES: Final = 2000
 
-__all__ = ["FAULTS", "TABLE", "Fault", "Faulted", "Told", "too_large"]
+
+class Size(int):
+    """Bytes, written as `50 MB`, or `50MB` with the format `tight`."""
+
+    def __format__(self, spec: str) -> str:
+        if self < 2**20:
+            return f"{int(self)} byte"
+        number = f"{self / 2**20:.1f}".removesuffix(".0")
+        return f"{number}MB" if spec == "tight" else f"{number} MB"
 
 
-TABLE: Final[tuple[Fault, ...]] = (
+class Count(int):
+    """A number, written as `2,000`."""
+
+    def __format__(self, spec: str) -> str:
+        return f"{int(self):,}"
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """A code is a contract: add rows, never rename one.
+
+    `says` may end in a promise, which holds only while another try is to come: see `final`.
+    `api` is the sentence for API clients where the contract fixes another. `facts` are what the
+    sentences are filled with where nobody knows better.
+    """
+
+    code: str
+    status: int
+    says: str
+    advice: str
+    retried: bool = False
+    api: str = ""
+    facts: Mapping[str, Size | Count] = field(default_factory=dict[str, Size | Count])
+    template: "Fault | None" = None
+
+    @property
+    def error(self) -> str:
+        """The sentence API clients get."""
+        return self.api or self.says
+
+    @property
+    def final(self) -> str:
+        """The sentence where nobody tries again: it promises nothing."""
+        return self.says.removesuffix(PROMISE)
+
+    def fill(self, known: Mapping[str, object]) -> "Fault":
+        """The same fault, its sentences filled with the facts that hold here."""
+        row = self.template or self
+        facts = {name: _convert(fact, known.get(name)) for name, fact in row.facts.items()}
+        if not facts:
+            return self
+        texts = {name: getattr(row, name).format_map(facts) for name in ("says", "advice", "api")}
+        return replace(row, **texts, facts=facts, template=row)
+
+
+def _convert(fact: Size | Count, known: object) -> Size | Count:
+    return type(fact)(known) if isinstance(known, int) else fact
+
+
+_ROWS: Final = (
     Fault("NOT_PDF", 400, "Only PDF files are supported", "Send a PDF."),
     Fault(
         "UNSUPPORTED_TYPE",
@@ -26,9 +84,10 @@ TABLE: Final[tuple[Fault, ...]] = (
     Fault(
         "TOO_LARGE",
         413,
-        "File exceeds 50 MB limit",
+        "File exceeds {maxSize} limit",
         "Split the file or make it smaller.",
-        api="File size exceeds 50MB limit",
+        api="File size exceeds {maxSize:tight} limit",
+        facts={"maxSize": Size(MAX_UPLOAD_BYTES)},
     ),
     Fault(
         "BAD_PDF",
@@ -37,10 +96,14 @@ TABLE: Final[tuple[Fault, ...]] = (
         "Open it, save it again without a password, and send that.",
     ),
     Fault(
-        "BAD_FILE",
+        "TOO_MANY_PAGES",
         422,
-        "This file is damaged or empty",
-        "Open it, save it again, and send that.",
+        "This PDF has too many pages",
+        "Split it into files of {maxPages} pages at most.",
+        facts={"maxPages": Count(MAX_PAGES)},
+    ),
+    Fault(
+        "BAD_FILE", 422, "This file is damaged or empty", "Open it, save it again, and send that."
     ),
     Fault(
         "GW_4XX",
@@ -58,14 +121,14 @@ TABLE: Final[tuple[Fault, ...]] = (
         "GW_5XX",
         502,
         "Converter is having an issue. We'll retry",
-        "Nothing to do; if it goes on, look at the converter's log.",
+        "If it goes on, look at the converter's log.",
         retried=True,
     ),
     Fault(
         "GW_TIMEOUT",
         504,
         "Conversion is taking too long. We'll retry",
-        "Nothing to do; if it goes on, send a smaller document.",
+        "If it goes on, send a smaller document.",
         retried=True,
     ),
     Fault(
@@ -82,10 +145,7 @@ TABLE: Final[tuple[Fault, ...]] = (
         "Upload the file again.",
     ),
     Fault(
-        "LINK_EXPIRED",
-        403,
-        "This link has expired",
-        "Open the document again to get a new one.",
+        "LINK_EXPIRED", 403, "This link has expired", "Open the document again to get a new one."
     ),
     Fault("NOT_READY", 409, "Conversion not finished yet", "Ask again when the job is complete."),
     Fault(
@@ -98,6 +158,12 @@ TABLE: Final[tuple[Fault, ...]] = (
         "RATE_LIMITED",
         429,
         "Too many uploads. Try again in a moment",
+        "Wait for the seconds in Retry-After.",
+    ),
+    Fault(
+        "TOO_MANY_REQUESTS",
+        429,
+        "Too many requests. Try again in a moment",
         "Wait for the seconds in Retry-After.",
     ),
     Fault(
@@ -124,7 +190,7 @@ TABLE: Final[tuple[Fault, ...]] = (
         "TIMED_OUT",
         504,
         "This file takes longer than a conversion may take",
-        "Split the file, or raise DOCMILL_CHILD_SECONDS.",
+        "Split the file, or raise the setting that the message names.",
     ),
     Fault(
         "WORKER_LOST",
@@ -133,8 +199,76 @@ TABLE: Final[tuple[Fault, ...]] = (
         "If it fails for good, look at the workers' memory and logs.",
         retried=True,
     ),
-    *services.TABLE,
-    *missing.TABLE,
+    Fault(
+        "KEYS_UNREACHABLE",
+        503,
+        "Tokens can't be checked right now",
+        "Try again in a few seconds; operators: look at DOCMILL_JWT_JWKS_URL.",
+        retried=True,
+    ),
+    Fault(
+        "SERVICE_UNSET",
+        501,
+        "This needs a service that isn't set up here",
+        "Operators: docs/operate.md names the settings of every service.",
+    ),
+    Fault(
+        "SERVICE_REFUSED",
+        422,
+        "A service we asked refused this document",
+        "Look at the job's attempts; operators: check the service's key and model.",
+    ),
+    Fault(
+        "SERVICE_FAILED",
+        502,
+        "A service we asked is having an issue. We'll retry",
+        "If it goes on, look at the job's attempts.",
+        retried=True,
+    ),
+    Fault(
+        "SERVICE_TIMEOUT",
+        504,
+        "A service we asked is taking too long. We'll retry",
+        "If it goes on, look at the job's attempts.",
+        retried=True,
+    ),
+    Fault(
+        "SERVICE_BUSY",
+        503,
+        "A service we asked is busy. We'll retry",
+        "We wait as long as the service asks us to; if the job has failed, retry it later.",
+        retried=True,
+    ),
+    Fault(
+        "SERVICE_RESTING",
+        503,
+        "A service we need is left alone for a while. We'll retry",
+        "A job waits for it without using up its attempts.",
+        retried=True,
+    ),
+    Fault(
+        "SERVICE_GONE",
+        503,
+        "A service we need has been failing for too long",
+        "Retry the job when the service is back.",
+    ),
+    Fault("TRADE_NOT_FOUND", 404, "Trade not found", "GET /api/trades lists the trades."),
+    Fault(
+        "DOCUMENT_NOT_FOUND", 404, "Document not found", "GET /api/documents lists the documents."
+    ),
+    Fault(
+        "LESSON_NOT_FOUND",
+        404,
+        "There is no such lesson",
+        "Check the id; GET /api/lessons lists yours.",
+    ),
+    Fault(
+        "JOB_NOT_FOUND",
+        404,
+        "There is no such job",
+        "Check the id; GET /api/jobs lists yours.",
+        api="Job not found",
+    ),
     Fault(
         "UNKNOWN_PIPELINE",
         400,
@@ -166,19 +300,21 @@ TABLE: Final[tuple[Fault, ...]] = (
         "Send a PDF, or the JSON that was read of an invoice.",
     ),
     Fault("NO_FILE", 400, "No file was sent", "Send multipart/form-data with a part named file."),
+    Fault(
+        "UNREADABLE",
+        422,
+        "This is not a file that docmill may read",
+        "Drop a plain file, and give docmill the right to read it.",
+    ),
+    Fault(
+        "DAMAGED",
+        500,
+        "The stored file is damaged",
+        "Upload the document again; operators: `docmill doctor --deep` lists what is damaged.",
+    ),
     Fault("EMPTY_FILE", 400, "The file is empty", "Send a file with at least one byte."),
-    Fault(
-        "TOO_MANY_FILES",
-        400,
-        "Too many files in one request",
-        "Send them in several requests.",
-    ),
-    Fault(
-        "TOO_MANY_JOBS",
-        400,
-        "Too many jobs in one request",
-        "Export them in several files.",
-    ),
+    Fault("TOO_MANY_FILES", 400, "Too many files in one request", "Send them in several requests."),
+    Fault("TOO_MANY_JOBS", 400, "Too many jobs in one request", "Export them in several files."),
     Fault(
         "NOT_INVOICE",
         409,
@@ -206,6 +342,18 @@ TABLE: Final[tuple[Fault, ...]] = (
         "Send it from docmill's own pages, or without a cookie.",
     ),
     Fault(
+        "WRONG_HOST",
+        421,
+        "docmill doesn't answer at this address",
+        "Use the address docmill was started with; operators: add the name to DOCMILL_HOSTS.",
+    ),
+    Fault(
+        "NOT_LOCAL",
+        403,
+        "This docmill only answers people at its own machine",
+        "Operators: behind a proxy, set AUTH_MODE to session, jwt or both.",
+    ),
+    Fault(
         "NOT_FOUND",
         404,
         "There is nothing here",
@@ -224,18 +372,8 @@ TABLE: Final[tuple[Fault, ...]] = (
         "The job's state doesn't allow this",
         "Retry works on failed jobs, cancel on jobs that have not ended.",
     ),
-    Fault(
-        "CANCELLED",
-        409,
-        "The job was cancelled",
-        "Upload the file again.",
-    ),
-    Fault(
-        "TOO_SLOW",
-        408,
-        "The upload stalled",
-        "Try again over a better connection.",
-    ),
+    Fault("CANCELLED", 409, "The job was cancelled", "Upload the file again."),
+    Fault("TOO_SLOW", 408, "The upload stalled", "Try again over a better connection."),
     Fault(
         "KEY_REUSED",
         422,
@@ -256,41 +394,21 @@ TABLE: Final[tuple[Fault, ...]] = (
         "Try again later; operators: free space or move the store.",
         retried=True,
     ),
-    Fault(
-        "BUSY",
-        503,
-        "The service is busy",
-        "Try again in a few seconds.",
-        retried=True,
-    ),
+    Fault("BUSY", 503, "The service is busy", "Try again in a few seconds.", retried=True),
 )
 
-FAULTS: Final[Mapping[str, Fault]] = {fault.code: fault for fault in TABLE}
+FAULTS: Final[Mapping[str, Fault]] = {row.code: row.fill({}) for row in _ROWS}
 
 
-class Faulted(Exception):  # noqa: N818  it carries a fault; it is not one more kind of error
+class DocmillError(Exception):
     """The one exception that crosses modules: a fault, facts for the answer, detail for the log."""
 
     def __init__(self, code: str, detail: str = "", /, **facts: object) -> None:
-        self.fault: Fault = FAULTS[code]
+        self.fault: Fault = FAULTS[code].fill(facts)
         self.detail: str = detail
         self.facts: dict[str, object] = facts
         super().__init__(f"{code}: {detail or self.fault.says}")
 
 
-# The limit the table's sentence speaks of.
-LARGEST: Final = 52_428_800
-
-
-def too_large(most: int, detail: str = "") -> Faulted:
-    """TOO_LARGE in the words of the table, or in true ones where the limit is another."""
-    exc = Faulted("TOO_LARGE", detail, maxSize=most)
-    if most != LARGEST:
-        size = f"{most / 2**20:.1f}".removesuffix(".0") + " MB" if most >= 2**20 else f"{most} byte"
-        says, api = f"File exceeds {size} limit", f"File size exceeds {size} limit"
-        exc.fault = replace(exc.fault, says=says, api=api)
-    return exc
-
-
-class Told(Exception):  # noqa: N818  it is told to the person at the terminal, and no more
+class CommandError(Exception):
     """A command cannot go on. Its text: what happened, and in the next line what to do."""

@@ -1,6 +1,6 @@
 """Jobs and their states. `settle` decides what follows from how a run ended; nothing writes."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -12,9 +12,37 @@ from docmill.core.owners import OwnerKey
 
 JobId = NewType("JobId", UUID)
 DocumentId = NewType("DocumentId", UUID)
+# How far a run is, in percent, and what it does now.
+ReportProgress = Callable[[int, str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class StatusRow:
+    """All that is said of one status.
+
+    - `label`: what pages and commands call it.
+    - `api_word`: its word in /api/job-status.
+    - `docling_word`: its word for callers that speak docling's API.
+    - `event`: what a job's timeline says when it gets there.
+    - `meaning`: its sentence in the reference.
+    - `moves`: the statuses it may go to, and when it does.
+    - `active`: the job is still to run, or runs.
+    - `style`: its colour in a terminal.
+    """
+
+    label: str
+    api_word: str
+    docling_word: str
+    event: str
+    meaning: str
+    moves: Mapping[str, str]
+    active: bool = False
+    style: str = ""
 
 
 class Status(StrEnum):
+    """The statuses of a job. Adding one is a member and a row here, and a migration."""
+
     UPLOADED = "uploaded"
     QUEUED = "queued"
     PROCESSING = "processing"
@@ -22,33 +50,92 @@ class Status(StrEnum):
     FAILED = "failed"
     CANCELLED = "cancelled"
 
+    @property
+    def row(self) -> StatusRow:
+        return _STATUS_ROWS[self]
 
-ACTIVE: Final = frozenset({Status.UPLOADED, Status.QUEUED, Status.PROCESSING})
-ENDED: Final = frozenset({Status.COMPLETE, Status.FAILED, Status.CANCELLED})
+    @property
+    def label(self) -> str:
+        return self.row.label
 
-MOVES: Final[frozenset[tuple[Status, Status]]] = frozenset(
-    {
-        (Status.UPLOADED, Status.QUEUED),
-        (Status.UPLOADED, Status.CANCELLED),
-        (Status.QUEUED, Status.PROCESSING),
-        (Status.QUEUED, Status.FAILED),
-        (Status.QUEUED, Status.CANCELLED),
-        (Status.PROCESSING, Status.COMPLETE),
-        (Status.PROCESSING, Status.QUEUED),
-        (Status.PROCESSING, Status.FAILED),
-        (Status.PROCESSING, Status.CANCELLED),
-        (Status.FAILED, Status.QUEUED),
-    }
-)
 
-LABELS: Final[Mapping[Status, str]] = {
-    Status.UPLOADED: "Queued",
-    Status.QUEUED: "Waiting",
-    Status.PROCESSING: "Converting...",
-    Status.COMPLETE: "Ready",
-    Status.FAILED: "Failed",
-    Status.CANCELLED: "Cancelled",
+_OWNER_CANCELS: Final = "The owner cancels."
+# Pages, API, commands, docs and checks follow from this table.
+_STATUS_ROWS: Final[Mapping[Status, StatusRow]] = {
+    Status.UPLOADED: StatusRow(
+        label="Queued",
+        api_word="queued",
+        docling_word="pending",
+        event="Received and stored",
+        meaning="The file is stored and hashed; the job is written down.",
+        moves={
+            "queued": "It is ready to run; in the same transaction as its upload.",
+            "cancelled": _OWNER_CANCELS,
+        },
+        active=True,
+    ),
+    Status.QUEUED: StatusRow(
+        label="Waiting",
+        api_word="queued",
+        docling_word="pending",
+        event="Put in the queue",
+        meaning="Ready to run, or waiting for the time of a retry (`run_at`).",
+        moves={
+            "processing": "A worker claims it; claim and attempt count grow by one.",
+            "failed": "A service it needs has been failing for too long.",
+            "cancelled": _OWNER_CANCELS,
+        },
+        active=True,
+    ),
+    Status.PROCESSING: StatusRow(
+        label="Converting...",
+        api_word="processing",
+        docling_word="started",
+        event="Conversion began",
+        meaning="A worker holds the job under a lease and runs its pipeline.",
+        moves={
+            "complete": "The run finished and its result is stored.",
+            "queued": "A fault that is retried, a lost worker, or a worker that stops.",
+            "failed": "A fault that is not retried, or no attempts are left.",
+            "cancelled": "The owner cancels; the run is ended.",
+        },
+        active=True,
+        style="cyan",
+    ),
+    Status.COMPLETE: StatusRow(
+        label="Ready",
+        api_word="completed",
+        docling_word="success",
+        event="Finished",
+        meaning="The result is stored and was seen to exist.",
+        moves={},
+        style="green",
+    ),
+    Status.FAILED: StatusRow(
+        label="Failed",
+        api_word="failed",
+        docling_word="failure",
+        event="Failed",
+        meaning="It met a fault that is not retried, or its last attempt broke.",
+        moves={"queued": "The owner retries it, or uploads the same file again."},
+        style="red",
+    ),
+    Status.CANCELLED: StatusRow(
+        label="Cancelled",
+        api_word="failed",
+        docling_word="failure",
+        event="Cancelled",
+        meaning="The owner cancelled it.",
+        moves={},
+        style="dim",
+    ),
 }
+
+ACTIVE: Final = frozenset(status for status in Status if status.row.active)
+ENDED: Final = frozenset(Status) - ACTIVE
+# For `status = ANY(%s)`.
+ACTIVE_WORDS: Final = [str(status) for status in Status if status in ACTIVE]
+MOVES: Final = frozenset((status, Status(to)) for status in Status for to in status.row.moves)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +180,10 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Claimed:
-    """A job in a worker's hands: what it needs to run, and the fence for writing."""
+    """A job in a worker's hands: what it needs to run, and the fence for writing.
+
+    `long` when an earlier run found it so (`queue/lanes.py`).
+    """
 
     id: JobId
     document_id: DocumentId
@@ -109,6 +199,7 @@ class Claimed:
     content_type: str
     bytes: int
     sha256: str
+    long: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,12 +238,18 @@ class Finished:
 
 @dataclass(frozen=True, slots=True)
 class Broke:
-    """`delay` is the shortest wait before another try, if somebody asked for one."""
+    """`delay` is the shortest wait before another try, if somebody asked for one.
+
+    `says` is the sentence for people where the fault's own is not enough. `once`: one more try is
+    worth it, although the fault is not one that is retried.
+    """
 
     code: str
     detail: str = ""
     stack: str = ""
     delay: timedelta | None = None
+    says: str = ""
+    once: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,14 +315,17 @@ def settle(job: Claimed, ending: Ending, *, retry: Retry, chance: float) -> Move
             return Move(Status.QUEUED, "stopped", code, says, detail, delay=delay, refund=True)
         case LeaseLost():
             lost = Broke("WORKER_LOST", "the lease ran out or its worker died")
-            return _broken(job, lost, retry=retry, chance=0.0, outcome="lost")
+            return _settle_broken(job, lost, retry=retry, chance=0.0, outcome="lost")
         case Broke():
-            return _broken(job, ending, retry=retry, chance=chance, outcome="retry")
+            return _settle_broken(job, ending, retry=retry, chance=chance, outcome="retry")
 
 
-def _broken(job: Claimed, broke: Broke, *, retry: Retry, chance: float, outcome: str) -> Move:
+def _settle_broken(
+    job: Claimed, broke: Broke, *, retry: Retry, chance: float, outcome: str
+) -> Move:
     fault = FAULTS[broke.code]
-    again = fault.retried and job.attempt_count < retry.attempts
+    tries = retry.attempts if fault.retried else min(2, retry.attempts) if broke.once else 1
+    again = job.attempt_count < tries
     delay = None if outcome == "lost" else retry.delay(job.attempt_count, chance)
     if delay is not None and broke.delay is not None:
         delay = max(delay, broke.delay)
@@ -233,7 +333,7 @@ def _broken(job: Claimed, broke: Broke, *, retry: Retry, chance: float, outcome:
         Status.QUEUED if again else Status.FAILED,
         outcome if again or outcome == "lost" else "failed",
         code=broke.code,
-        message=fault.says,
+        message=broke.says or (fault.says if again else fault.final),
         detail=broke.detail,
         stack=broke.stack,
         delay=delay if again else None,

@@ -1,4 +1,4 @@
-"""Who owns a document: a user, an anonymous browser session, or a bucket's desk."""
+"""Who owns a document: a user, an anonymous session, the one person of a laptop, or a desk."""
 
 import hashlib
 from dataclasses import dataclass
@@ -32,10 +32,14 @@ def user(subject: str, *, premium: bool = False, desks: tuple[str, ...] = ()) ->
     return Owner(OwnerKey(f"user:{subject}"), PREMIUM if premium else STANDARD, desks)
 
 
-def session(cookie: str, *, desks: tuple[str, ...] = ()) -> Owner:
-    """The cookie is a secret and is not kept: its hash names the session."""
-    digest = hashlib.sha256(cookie.encode()).hexdigest()[:32]
-    return Owner(OwnerKey(f"session:{digest}"), desks=desks)
+def session(secret: str) -> Owner:
+    """The cookie's secret is not kept: its hash names the session. It holds no desk."""
+    digest = hashlib.sha256(secret.encode()).hexdigest()[:32]
+    return Owner(OwnerKey(f"session:{digest}"))
+
+
+# The one person of local mode: whoever sits at the machine. Nobody else is there to keep out.
+LOCAL: Final = Owner(OwnerKey("local:me"), desks=("*",))
 
 
 def may_see(owner: Owner, key: str) -> bool:

@@ -26,6 +26,11 @@ def clean_text(text: str) -> str:
     )
 
 
-def storable(text: str) -> str:
+def strip_invisible(text: str) -> str:
+    """Clean, and without what nobody sees or what turns the direction of text around."""
+    return clean_text("".join(char for char in text if ord(char) not in UNSEEN))
+
+
+def make_storable(text: str) -> str:
     """With its lines, without what PostgreSQL refuses in any text: NUL and lone surrogates."""
     return text.replace("\0", "").encode("utf-8", "replace").decode()

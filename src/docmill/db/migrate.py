@@ -16,7 +16,9 @@ from typing import Final
 import psycopg
 from psycopg.rows import TupleRow
 
-from docmill.core.faults import Told
+from docmill.core.faults import CommandError
+from docmill.core.installed import find_rooms
+from docmill.core.plugins import Table
 
 Connection = psycopg.AsyncConnection[TupleRow]
 
@@ -25,7 +27,7 @@ NAME: Final = re.compile(r"(\d{4})_(\w+)\.sql")
 NO_TRANSACTION: Final = "-- no transaction"
 
 
-class MigrationError(Told):
+class MigrationError(CommandError):
     """The database cannot be brought up to date."""
 
     def __init__(self, says: str, advice: str, /) -> None:
@@ -63,24 +65,27 @@ async def migrate(
     conninfo: str, *, folder: Path = FOLDER, wait: timedelta = timedelta(seconds=60)
 ) -> list[str]:
     """Apply what is missing and tell its names. Safe to run from many processes at once."""
-    known = read(folder)
+    known = read_migrations(folder)
     async with await _connect(conninfo) as conn:
         # Whoever waits for us must not wait inside a statement: its snapshot would block
         # CREATE INDEX CONCURRENTLY for ever. So: try, sleep, try again.
         await _take_turn(conn, wait)
         await conn.execute(CREATE_TABLE)
-        missing = _missing(known, await _applied(conn))
+        missing = _select_missing(known, await _read_applied(conn))
         for migration in missing:
             await _apply(conn, migration)
         await conn.execute("SET lock_timeout = '5s'")
         await conn.execute(ADD_VECTORS)
+        for table in find_rooms().tables.values():
+            if table.schema:
+                await _create_room_table(conn, table)
         return [migration.name for migration in missing]
 
 
-async def pending(conninfo: str, *, folder: Path = FOLDER) -> list[str]:
+async def find_pending(conninfo: str, *, folder: Path = FOLDER) -> list[str]:
     """The names of what `migrate` would apply; changes nothing."""
     async with await _connect(conninfo) as conn:
-        return await missing(conn, folder=folder)
+        return await find_missing(conn, folder=folder)
 
 
 async def _connect(conninfo: str) -> Connection:
@@ -91,12 +96,15 @@ async def _connect(conninfo: str) -> Connection:
         raise MigrationError(says, "Check DATABASE_URL and that PostgreSQL runs.") from exc
 
 
-async def missing(conn: Connection, *, folder: Path = FOLDER) -> list[str]:
+async def find_missing(conn: Connection, *, folder: Path = FOLDER) -> list[str]:
     """The same over a connection that is open already."""
-    return [migration.name for migration in _missing(read(folder), await _applied(conn))]
+    return [
+        migration.name
+        for migration in _select_missing(read_migrations(folder), await _read_applied(conn))
+    ]
 
 
-def read(folder: Path) -> list[Migration]:
+def read_migrations(folder: Path) -> list[Migration]:
     """All migrations of a folder in the order of their numbers."""
     found: dict[int, Migration] = {}
     for path in sorted(folder.glob("*.sql")):
@@ -147,13 +155,25 @@ END $$
 """
 
 
-async def _applied(conn: Connection) -> dict[int, str]:
+async def _create_room_table(conn: Connection, table: Table) -> None:
+    """The table of a room outside docmill; its statements bear being run again."""
+    try:
+        async with conn.transaction():
+            await conn.execute(table.schema.encode())
+    except psycopg.Error as exc:
+        raise MigrationError(
+            f"The table of {table.rows} can't be made: {exc.diag.message_primary or exc}",
+            "Update or remove the package that registers it, then run `docmill migrate` again.",
+        ) from exc
+
+
+async def _read_applied(conn: Connection) -> dict[int, str]:
     if (await (await conn.execute(TABLE_EXISTS)).fetchone()) != (True,):
         return {}
     return dict(await (await conn.execute(APPLIED)).fetchall())
 
 
-def _missing(known: Sequence[Migration], applied: Mapping[int, str]) -> list[Migration]:
+def _select_missing(known: Sequence[Migration], applied: Mapping[int, str]) -> list[Migration]:
     """Versions that only the database knows are a newer release's, and none of our business."""
     for migration in known:
         if applied.get(migration.version, migration.sha256) != migration.sha256:

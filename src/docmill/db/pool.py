@@ -1,43 +1,295 @@
-"""The connection pool, and the database's troubles told as faults."""
+"""Fair turns: so many at a time, the others wait in line, first come, first served."""
 
-from collections.abc import AsyncGenerator
+import asyncio
+import select
+import time
+from collections import deque
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
-from datetime import timedelta
-from typing import Any
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, Final, TypeVar
+from weakref import WeakValueDictionary
 
 import psycopg
 import psycopg_pool
+import structlog
+from psycopg import errors
 from psycopg.rows import TupleRow
 
-from docmill.core.faults import Faulted
+from docmill.core.faults import DocmillError
 
+# Nobody in line waits longer than this after the last turn that ended well: then nothing moves.
+# With the wait for a lock that follows (see `pool`), an answer comes within 5 s.
+STILL: Final = 3.5
+# Patience is counted in looks, not by the clock: on a machine that lets us run but seldom each
+# look comes late, and so does everything that the line waits for.
+LOOK_SECONDS: Final = 0.1
+# A line that moves is waited in to its end; who finds it so long is told to come later.
+LONGEST_LINE: Final = 4000
+RETRY_AFTER: Final = 2
+
+
+@dataclass(frozen=True, slots=True)
+class _Waiter:
+    """In the line: taken at the look of this number."""
+
+    given: asyncio.Future[None]
+    look: int
+
+
+class TurnQueue:
+    """`turn` waits, or raises BUSY when the line does not move or is too long."""
+
+    def __init__(self, places: int) -> None:
+        self._free: int = places
+        self._line: deque[_Waiter] = deque()
+        self._looks: int = 0
+        self._moved: int = 0  # the look that the last turn ended well after
+        self._watching: asyncio.Task[None] | None = None
+
+    @asynccontextmanager
+    async def turn(self) -> AsyncGenerator[None]:
+        await self._wait()
+        moved = True
+        try:
+            yield
+        except psycopg.Error:
+            moved = False
+            raise
+        finally:
+            self._leave(moved=moved)
+
+    async def _wait(self) -> None:
+        if self._free:
+            self._free -= 1
+            return
+        if len(self._line) >= LONGEST_LINE:
+            raise self._busy()
+        place = _Waiter(asyncio.get_running_loop().create_future(), self._looks)
+        self._line.append(place)
+        if self._watching is None:
+            self._watching = asyncio.create_task(self._watch())
+        try:
+            await place.given
+        except asyncio.CancelledError:
+            # The turn may have been given to who does not know it yet: it is given on.
+            if not place.given.cancelled() and place.given.exception() is None:
+                self._leave(moved=False)
+            raise
+
+    def _leave(self, *, moved: bool) -> None:
+        if moved:
+            self._moved = self._looks
+        while self._line:
+            place = self._line.popleft()
+            if not place.given.done():
+                place.given.set_result(None)
+                return
+        self._free += 1
+
+    async def _watch(self) -> None:
+        """As long as somebody waits."""
+        try:
+            while self._line:
+                await asyncio.sleep(LOOK_SECONDS)
+                self._looks += 1
+                self._shed()
+        finally:
+            self._watching = None
+
+    def _shed(self) -> None:
+        """The first in line has waited longest; who has left is taken out on the way."""
+        while self._line:
+            first = self._line[0]
+            still = (self._looks - max(first.look, self._moved)) * LOOK_SECONDS
+            if not first.given.done() and still < STILL:
+                return
+            self._line.popleft()
+            if not first.given.done():
+                first.given.set_exception(self._busy())
+
+    def _busy(self) -> DocmillError:
+        return DocmillError("BUSY", f"{len(self._line)} in line", retryAfter=RETRY_AFTER)
+
+
+class TurnQueueByKey:
+    """One at a time for each key. Keys that nobody waits for are forgotten."""
+
+    def __init__(self) -> None:
+        self._known: WeakValueDictionary[str, TurnQueue] = WeakValueDictionary()
+
+    @asynccontextmanager
+    async def turn(self, key: str) -> AsyncGenerator[None]:
+        turns = self._known.setdefault(key, TurnQueue(1))
+        async with turns.turn():
+            yield
+
+
+log = structlog.get_logger()
+
+
+class Outage:
+    """Of one loop. `begin` may be called with every failure, `end` with every success."""
+
+    def __init__(self, name: str) -> None:
+        self._waits: str = f"{name}.waits"
+        self._goes_on: str = f"{name}.goes_on"
+        self._error: str = ""
+        self._began_at: float = 0.0
+
+    @property
+    def lasts(self) -> bool:
+        return bool(self._error)
+
+    def begin(self, exc: psycopg.Error) -> None:
+        """Another error than the last is news; the text of one may quote a document."""
+        error = type(exc).__name__
+        if error == self._error:
+            return
+        if not self._error:
+            self._began_at = time.monotonic()
+        self._error = error
+        log.warning(self._waits, error=error, sqlstate=exc.sqlstate)
+
+    def end(self) -> None:
+        if self._error:
+            seconds = round(time.monotonic() - self._began_at, 1)
+            log.info(self._goes_on, after=self._error, seconds=seconds)
+            self._error = ""
+
+
+T = TypeVar("T")
 Connection = psycopg.AsyncConnection[TupleRow]
-Pool = psycopg_pool.AsyncConnectionPool[Connection]
 
-OUTAGES = (psycopg.OperationalError, psycopg.InterfaceError, psycopg_pool.PoolClosed)
+# The database is away or sick, and our statement is not to blame: it may work later. Loops wait
+# for any `psycopg.Error`, because a mistake of ours must not end them either.
+OUTAGES = (
+    psycopg.OperationalError,
+    psycopg.InterfaceError,
+    psycopg.InternalError,  # read-only after a failover, timeouts, damage, and what nobody knows
+    errors.InsufficientPrivilege,  # an operator's REVOKE: our own statements ask for nothing more
+)
+# Others are in the way.
+CONTENTION = (errors.LockNotAvailable, errors.DeadlockDetected, errors.SerializationFailure)
+
+TRIES: Final = 3
+FIRST_WAIT: Final = 1.0
+SHORT_WAIT: Final = 0.5
+# A page must not hang behind somebody's lock: it sheds with 503 instead. The wait for a turn and
+# the wait for a lock come one after the other, and together stay under 5 s.
+LOCK_SECONDS: Final = 1.0
+WRITE_SECONDS: Final = 4.5
+
+
+class Pool(psycopg_pool.AsyncConnectionPool[Connection]):
+    """Knows whether it is cut off from its database, and has turns for those who answer people."""
+
+    def __init__(self, url: str, *, size: int, kwargs: dict[str, Any], timeout: float) -> None:
+        self.turns: TurnQueue = TurnQueue(size)
+        self._errors_before: int = 0
+        self._purging: asyncio.Task[None] | None = None
+        super().__init__(
+            url,
+            kwargs=kwargs,
+            min_size=1,
+            max_size=size,
+            timeout=timeout,
+            max_waiting=4000,
+            reconnect_timeout=5,
+            configure=self._note_success,
+            check=self._look_at,
+            open=False,
+            name="docmill",
+        )
+
+    @property
+    def is_cut_off(self) -> bool:
+        """Whether the last attempt to connect failed."""
+        return self.get_stats().get("connections_errors", 0) > self._errors_before
+
+    async def _note_success(self, _: Connection) -> None:
+        self._errors_before = self.get_stats().get("connections_errors", 0)
+
+    async def _look_at(self, conn: Connection) -> None:
+        """Free for a healthy connection: an idle one has news only when its server closed it.
+
+        Where one is dead the others are as well: they are thrown away together.
+        """
+        poll = select.poll()
+        poll.register(conn.fileno(), select.POLLIN)
+        if not poll.poll(0):
+            return
+        try:
+            await self.check_connection(conn)
+        except psycopg.Error:
+            if self._purging is None or self._purging.done():
+                self._purging = asyncio.create_task(self._purge())
+            raise
+
+    async def getconn(self, timeout: float | None = None) -> Connection:  # noqa: ASYNC109
+        """A task cancelled in the moment it is given a connection ends, instead of going on.
+
+        The pool waits with `asyncio.wait_for`, which Python 3.11 lets swallow such a cancellation:
+        a stop would never be heard.
+        """
+        task = asyncio.current_task()
+        before = task.cancelling() if task else 0
+        conn = await super().getconn(timeout)
+        if task and task.cancelling() > before:
+            await self.putconn(conn)
+            raise asyncio.CancelledError
+        return conn
+
+    @asynccontextmanager
+    async def lend(self) -> AsyncGenerator[Connection]:
+        """As `connection`, for who has his turn."""
+        conn = await self._take()
+        try:
+            async with conn:
+                yield conn
+        finally:
+            await self.putconn(conn)
+
+    async def _take(self) -> Connection:
+        """Asked for several times, each for a short while.
+
+        After a moment in which the machine did not let us run, what we wait for is there a little
+        after the time for it is over.
+        """
+        left = self.timeout
+        while left > SHORT_WAIT:
+            with suppress(psycopg_pool.PoolTimeout):
+                return await self.getconn(SHORT_WAIT)
+            left -= SHORT_WAIT
+        return await self.getconn(left)
+
+    async def _purge(self) -> None:
+        with suppress(psycopg.Error):
+            await self.check()
 
 
 @asynccontextmanager
 async def open_pool(
-    url: str, *, size: int = 10, wait: timedelta = timedelta(seconds=3.5), pooler: bool = False
+    url: str,
+    *,
+    size: int = 10,
+    wait: timedelta = timedelta(seconds=3.5),
+    lock: timedelta = timedelta(seconds=1),
+    pooler: bool = False,
 ) -> AsyncGenerator[Pool]:
-    """`pooler`: one stands between, so nothing may live longer than a transaction."""
+    """`wait` is for a connection, `lock` for what another transaction holds.
+
+    `pooler`: one stands between, so nothing may live longer than a transaction.
+    """
     kwargs: dict[str, Any] = {"prepare_threshold": None if pooler else 3}
     if not pooler:
-        # A page must not hang behind somebody's lock: it sheds with 503 instead. This and the wait
-        # for a connection come one after the other, and together must stay under 5 s.
-        kwargs["options"] = "-c lock_timeout=1s -c idle_in_transaction_session_timeout=60s"
-    pool: Pool = psycopg_pool.AsyncConnectionPool(
-        url,
-        kwargs=kwargs,
-        min_size=1,
-        max_size=size,
-        timeout=wait.total_seconds(),
-        max_waiting=4000,
-        reconnect_timeout=5,
-        open=False,
-        name="docmill",
-    )
+        limits = {
+            "lock_timeout": f"{lock / timedelta(milliseconds=1):.0f}ms",
+            "idle_in_transaction_session_timeout": "60s",
+        }
+        kwargs["options"] = " ".join(f"-c {name}={value}" for name, value in limits.items())
+    pool = Pool(url, size=size, kwargs=kwargs, timeout=wait.total_seconds())
     await pool.open()
     try:
         yield pool
@@ -46,7 +298,7 @@ async def open_pool(
 
 
 @asynccontextmanager
-async def reading(pool: Pool) -> AsyncGenerator[Connection]:
+async def read_connection(pool: Pool) -> AsyncGenerator[Connection]:
     """For reads alone: every statement by itself, which saves BEGIN and COMMIT their way."""
     async with connection(pool) as conn:
         await conn.set_autocommit(True)
@@ -61,11 +313,118 @@ async def reading(pool: Pool) -> AsyncGenerator[Connection]:
 async def connection(pool: Pool) -> AsyncGenerator[Connection]:
     """One transaction, for whoever answers to a person: outages become faults."""
     try:
-        async with pool.connection() as conn:
+        async with pool.turns.turn(), pool.lend() as conn:
             yield conn
     except (psycopg_pool.PoolTimeout, psycopg_pool.TooManyRequests) as exc:
-        raise Faulted("DATABASE_DOWN", str(exc), retryAfter=60) from exc
-    except psycopg.errors.LockNotAvailable as exc:
-        raise Faulted("BUSY", str(exc), retryAfter=5) from exc
+        if pool.is_cut_off:
+            raise DocmillError("DATABASE_DOWN", str(exc), retryAfter=60) from exc
+        raise DocmillError("BUSY", str(exc), retryAfter=2) from exc
+    except CONTENTION as exc:
+        raise DocmillError("BUSY", str(exc), retryAfter=5) from exc
     except OUTAGES as exc:
-        raise Faulted("DATABASE_DOWN", str(exc), retryAfter=60) from exc
+        raise DocmillError("DATABASE_DOWN", str(exc), retryAfter=60) from exc
+
+
+class CommitUnknownError(DocmillError):
+    """The connection broke during COMMIT: what was written may be there or not."""
+
+
+PATIENCE: Final = "SELECT set_config('lock_timeout', %s, true)"
+
+
+async def write(pool: Pool, act: Callable[[Connection], Awaitable[T]]) -> T:
+    """One transaction for whoever answers to a person: three tries, the waits growing.
+
+    `act` must do nothing but write to the database. Who came quickly to its turn may wait a little
+    longer for a lock.
+    """
+    wait = FIRST_WAIT
+    for left in reversed(range(TRIES)):
+        try:
+            return await _write(pool, act)
+        except CommitUnknownError:
+            raise
+        except DocmillError as exc:
+            if not left or exc.fault.code != "DATABASE_DOWN":
+                raise
+        await asyncio.sleep(wait)
+        wait *= 2
+    raise AssertionError("unreachable")
+
+
+async def _write(pool: Pool, act: Callable[[Connection], Awaitable[T]]) -> T:
+    began_at = time.monotonic()
+    committing = False
+    try:
+        async with connection(pool) as conn:
+            left = max(WRITE_SECONDS - (time.monotonic() - began_at), LOCK_SECONDS)
+            await conn.execute(PATIENCE, (f"{left * 1000:.0f}ms",))
+            written = await act(conn)
+            committing = True
+        return written
+    except DocmillError as exc:
+        if committing and exc.fault.code == "DATABASE_DOWN":
+            raise CommitUnknownError(exc.fault.code, exc.detail, **exc.facts) from exc
+        raise
+
+
+@dataclass(frozen=True, slots=True)
+class DatabaseCondition:
+    """What a server says of itself; `now` is its clock at the moment of asking."""
+
+    version: int
+    synchronous_commit: str
+    now: datetime
+
+
+READ_CONDITION: Final = """
+SELECT current_setting('server_version_num')::int, current_setting('synchronous_commit'),
+       clock_timestamp()
+"""
+
+
+async def read_condition(conn: Connection) -> DatabaseCondition:
+    row = await (await conn.execute(READ_CONDITION)).fetchone()
+    assert row is not None
+    return DatabaseCondition(*row)
+
+
+READ_ONLY: Final = "SELECT pg_is_in_recovery() OR current_setting('transaction_read_only')::bool"
+
+
+async def is_read_only(conn: Connection) -> bool:
+    """After a failover one may be connected to what is the standby now."""
+    return (await (await conn.execute(READ_ONLY)).fetchone()) == (True,)
+
+
+@dataclass(frozen=True, slots=True)
+class SnapshotHolder:
+    """A session or a prepared transaction whose old snapshot keeps dead rows from being removed."""
+
+    pid: int | None
+    name: str
+    user: str
+    state: str
+    age: timedelta
+
+
+OLD_SNAPSHOTS: Final = """
+SELECT pid, coalesce(nullif(application_name, ''), 'unnamed'), coalesce(usename, ''),
+       coalesce(state, ''), now() - coalesce(xact_start, query_start, backend_start)
+  FROM pg_stat_activity
+ WHERE pid <> pg_backend_pid() AND datname = current_database()
+   AND backend_type = 'client backend'
+   AND (xact_start IS NOT NULL OR backend_xmin IS NOT NULL)
+   AND coalesce(xact_start, query_start, backend_start) < now() - %(older)s
+UNION ALL
+SELECT NULL, gid, owner, 'prepared', now() - prepared
+  FROM pg_prepared_xacts
+ WHERE database = current_database() AND prepared < now() - %(older)s
+ ORDER BY 5 DESC LIMIT 5
+"""
+
+
+async def find_old_snapshots(conn: Connection, older: timedelta) -> list[SnapshotHolder]:
+    """The oldest first, at most five."""
+    rows = await (await conn.execute(OLD_SNAPSHOTS, {"older": older})).fetchall()
+    return [SnapshotHolder(*row) for row in rows]

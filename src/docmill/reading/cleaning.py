@@ -21,7 +21,7 @@ _LIGATURES: Final = {
 }
 
 
-def _table() -> dict[int, str | None]:
+def _make_table() -> dict[int, str | None]:
     gone = [
         *range(0x20),
         *range(0x7F, 0xA0),
@@ -34,7 +34,7 @@ def _table() -> dict[int, str | None]:
     return table
 
 
-_TABLE: Final = _table()
+_TABLE: Final = _make_table()
 
 
 def clean(text: str) -> str:

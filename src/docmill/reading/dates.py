@@ -1,29 +1,17 @@
 """Dates as documents print them, with months in the languages of Indonesia and Europe's west."""
 
 import re
-import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import date
 from typing import Final
 
+from docmill.reading.labels import fold_accents
+from docmill.reading.lexicon import lexicon
+
 YEARS: Final = (1970, 2099)
 
-_MONTHS: Final = (
-    "january januari januar jaenner janner janvier enero gennaio janeiro jan janv ene gen",
-    "february februari februar fevrier febrero febbraio fevereiro feb fevr fev febr pebruari peb",
-    "march maret maerz marz mars marzo maart marco mar mrt mrz mae",
-    "april avril abril aprile apr avr abr",
-    "may mei mai mayo maggio maio mag",
-    "june juni juin junio giugno junho jun giu",
-    "july juli juillet julio luglio julho jul juil lug",
-    "august agustus augustus aout agosto aug agt agu ags agust ago aou",
-    "september septembre septiembre setiembre settembre setembro sep sept set",
-    "october oktober octobre octubre ottobre outubro oct okt ott out",
-    "november novembre noviembre novembro nov nop nopember",
-    "december desember dezember decembre diciembre dicembre dezembro dec des dez dic",
-)
-MONTHS: Final = {name: number for number, names in enumerate(_MONTHS, 1) for name in names.split()}
+MONTHS: Final = {name: int(number) for name, number in lexicon().words("month").items()}
 
 _FIGURE: Final = re.compile(r"\d")
 _WORD: Final = r"[^\W\d_]{3,10}"
@@ -45,7 +33,7 @@ _CHINESE: Final = re.compile(r"(\d{4})\s?年\s?(\d{1,2})\s?月\s?(\d{1,2})\s?日
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundDate:
     """A date in a text. `other` is what it would be with day and month the other way round."""
 
     day: date
@@ -55,26 +43,26 @@ class Found:
     slashed: bool = False
 
 
-def find(text: str, *, month_first: bool = False, packed: bool = False) -> list[Found]:
+def find_dates(text: str, *, month_first: bool = False, packed: bool = False) -> list[FoundDate]:
     """Every date in a text, from left to right; `packed` ones (20250314) only when asked for."""
-    found: list[Found] = []
+    found: list[FoundDate] = []
     if not _FIGURE.search(text):
         return found
-    for date_found in sorted(_all(text, packed), key=lambda item: (item.start, -item.end)):
+    for date_found in sorted(_find_all(text, packed), key=lambda item: (item.start, -item.end)):
         if found and date_found.start < found[-1].end:
             continue
-        found.append(_turned(date_found) if month_first else date_found)
+        found.append(_swap_day_and_month(date_found) if month_first else date_found)
     return found
 
 
-def read(text: str, *, month_first: bool = False) -> date | None:
+def read_date(text: str, *, month_first: bool = False) -> date | None:
     """The date that the text is, from end to end."""
-    found = find(text, month_first=month_first, packed=True)
+    found = find_dates(text, month_first=month_first, packed=True)
     whole = len(found) == 1 and found[0].start == 0 and found[0].end == len(text)
     return found[0].day if whole else None
 
 
-def month_first(texts: Iterable[str]) -> bool | None:
+def has_month_first(texts: Iterable[str]) -> bool | None:
     """Whether slashed dates put the month first; None where none of them tells."""
     votes = 0
     for text in texts:
@@ -84,45 +72,45 @@ def month_first(texts: Iterable[str]) -> bool | None:
     return votes > 0 if votes else None
 
 
-def _turned(found: Found) -> Found:
+def _swap_day_and_month(found: FoundDate) -> FoundDate:
     if not (found.slashed and found.other):
         return found
-    return Found(found.other, found.start, found.end, found.day, slashed=True)
+    return FoundDate(found.other, found.start, found.end, found.day, slashed=True)
 
 
-def _all(text: str, packed: bool) -> Iterator[Found]:
+def _find_all(text: str, packed: bool) -> Iterator[FoundDate]:
     for match in _ISO.finditer(text):
-        yield from _made(match, match[1], match[3], match[4])
-    yield from _numeric(text)
+        yield from _make_found(match, match[1], match[3], match[4])
+    yield from _find_numeric(text)
     for match in _DAY_FIRST.finditer(text):
-        yield from _made(match, match[3], _month(match[2]), match[1])
+        yield from _make_found(match, match[3], _month_number(match[2]), match[1])
     for match in _MONTH_FIRST.finditer(text):
-        yield from _made(match, match[3], _month(match[1]), match[2])
+        yield from _make_found(match, match[3], _month_number(match[1]), match[2])
     for match in _YEAR_MONTH.finditer(text):
-        yield from _made(match, match[1], _month(match[2]), match[3])
+        yield from _make_found(match, match[1], _month_number(match[2]), match[3])
     for match in _CHINESE.finditer(text):
-        yield from _made(match, match[1], match[2], match[3])
+        yield from _make_found(match, match[1], match[2], match[3])
     for match in _PACKED.finditer(text) if packed else ():
-        yield from _made(match, match[1], match[2], match[3])
+        yield from _make_found(match, match[1], match[2], match[3])
 
 
-def _numeric(text: str) -> Iterator[Found]:
+def _find_numeric(text: str) -> Iterator[FoundDate]:
     for match in _NUMERIC.finditer(text):
-        normal = _date(match[4], match[3], match[1])
-        turned = _date(match[4], match[1], match[3])
+        normal = _make_date(match[4], match[3], match[1])
+        turned = _make_date(match[4], match[1], match[3])
         day = normal or turned
         if day:
             other = turned if normal and turned != normal else None
-            yield Found(day, match.start(), match.end(), other, slashed=match[2] != ".")
+            yield FoundDate(day, match.start(), match.end(), other, slashed=match[2] != ".")
 
 
-def _made(match: re.Match[str], year: str, month: str, day: str) -> Iterator[Found]:
-    made = _date(year, month, day)
+def _make_found(match: re.Match[str], year: str, month: str, day: str) -> Iterator[FoundDate]:
+    made = _make_date(year, month, day)
     if made:
-        yield Found(made, match.start(), match.end())
+        yield FoundDate(made, match.start(), match.end())
 
 
-def _date(year: str, month: str, day: str) -> date | None:
+def _make_date(year: str, month: str, day: str) -> date | None:
     if not month:
         return None
     full = int(year) + (2000 if int(year) < 70 else 1900) if len(year) == 2 else int(year)
@@ -133,21 +121,13 @@ def _date(year: str, month: str, day: str) -> date | None:
     return made if YEARS[0] <= made.year <= YEARS[1] else None
 
 
-def _month(word: str) -> str:
+def _month_number(word: str) -> str:
     plain = word.lower().replace("ä", "ae").replace("ß", "ss")
-    known = MONTHS.get(folded(plain)) or MONTHS.get(folded(word))
-    return str(known or _begun(folded(word)) or "")
+    known = MONTHS.get(fold_accents(plain)) or MONTHS.get(fold_accents(word))
+    return str(known or _month_by_prefix(fold_accents(word)) or "")
 
 
-def _begun(word: str) -> int:
+def _month_by_prefix(word: str) -> int:
     """The month that a word of four letters or more begins, if it can be no other."""
     begun = {number for name, number in MONTHS.items() if name.startswith(word)}
     return begun.pop() if len(word) > 3 and len(begun) == 1 else 0
-
-
-def folded(text: str) -> str:
-    """Lower case without accents."""
-    if text.isascii():
-        return text.lower()
-    parts = unicodedata.normalize("NFKD", text.lower())
-    return "".join(char for char in parts if not unicodedata.combining(char))

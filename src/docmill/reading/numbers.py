@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Final, Literal
 
-Mark = Literal[".", ",", ""]
+DecimalMark = Literal[".", ",", ""]
 
 _CODES: Final = """
     EUR USD GBP CHF IDR JPY CNY INR CAD AUD NZD SGD HKD SEK NOK DKK PLN CZK HUF TRY ZAR BRL MXN MYR
@@ -85,7 +85,7 @@ class Number:
         return self.readings[0]
 
 
-def find(text: str, mark: Mark = "") -> list[Number]:
+def find_numbers(text: str, mark: DecimalMark = "") -> list[Number]:
     """Every number in a text that stands by itself, from left to right."""
     found: list[Number] = []
     for match in _NUMBER.finditer(text) if _FIGURE.search(text) else ():
@@ -95,57 +95,57 @@ def find(text: str, mark: Mark = "") -> list[Number]:
         )
         if match["open"] and match["close"] and not match["percent"]:
             negative = True
-        values = readings(match["digits"], mark)
+        values = interpret_digits(match["digits"], mark)
         if values:
             signed = tuple(-value if negative else value for value in values)
             if negative and _APART.search(match[0]):
                 signed += values
-            money = currency(match["before"] or match["after"] or "")
+            money = currency_code(match["before"] or match["after"] or "")
             start = match.start() + bool(match["open"] and not match["close"])
             end = match.end() - bool(match["close"] and not match["open"])
             found.append(Number(signed, start, end, money, bool(match["percent"])))
     return found
 
 
-def read(text: str, mark: Mark = "") -> Number | None:
+def read_number(text: str, mark: DecimalMark = "") -> Number | None:
     """The number that the text is, from end to end."""
-    found = find(text.strip(), mark)
+    found = find_numbers(text.strip(), mark)
     if len(found) == 1 and found[0].end - found[0].start >= len(text.strip()):
         return found[0]
     return None
 
 
-def readings(digits: str, mark: Mark = "") -> tuple[Decimal, ...]:
+def interpret_digits(digits: str, mark: DecimalMark = "") -> tuple[Decimal, ...]:
     """What a run of figures and separators may mean, likeliest first; nothing when it is none."""
     plain = _NO_CENTS.sub("", _SPACES.sub("", digits))
     marks = [char for char in plain if char in ".,"]
     if not re.fullmatch(r"[\d.,]*\d", plain):
         return ()
     if len(set(marks)) == 2:
-        return (_decimal(plain, marks[-1]),) if marks.count(marks[-1]) == 1 else ()
+        return (_to_decimal(plain, marks[-1]),) if marks.count(marks[-1]) == 1 else ()
     if not marks:
         return (Decimal(plain),)
     if len(marks) > 1:
-        return (_decimal(plain, ""),) if _GROUPED.fullmatch(plain) else ()
-    return _single(plain, marks[0], mark)
+        return (_to_decimal(plain, ""),) if _GROUPED.fullmatch(plain) else ()
+    return _interpret_one_mark(plain, marks[0], mark)
 
 
-def _single(plain: str, sign: str, mark: Mark) -> tuple[Decimal, ...]:
+def _interpret_one_mark(plain: str, sign: str, mark: DecimalMark) -> tuple[Decimal, ...]:
     """One separator: a decimal mark, unless three figures follow and one to three stand before."""
     before, _, behind = plain.partition(sign)
-    decimal = _decimal(plain, sign)
+    decimal = _to_decimal(plain, sign)
     if len(behind) != 3 or not 1 <= len(before) <= 3 or before.startswith("0"):
         return (decimal,)
-    grouped = _decimal(plain, "")
+    grouped = _to_decimal(plain, "")
     return (decimal, grouped) if mark == sign else (grouped, decimal)
 
 
-def _decimal(plain: str, mark: str) -> Decimal:
+def _to_decimal(plain: str, mark: str) -> Decimal:
     kept = "".join(char for char in plain if char.isdigit() or char == mark)
     return Decimal(kept.replace(mark, ".") if mark else kept)
 
 
-def mark_of(texts: Iterable[str]) -> Mark:
+def find_decimal_mark(texts: Iterable[str]) -> DecimalMark:
     """The decimal mark that most of the texts' plain numbers use; nothing where none tells."""
     votes = {".": 0, ",": 0}
     for text in texts:
@@ -172,7 +172,7 @@ def _vote(digits: str) -> tuple[str, int]:
     return ("", 0) if behind == 3 else (marks[0], 2 if behind == 2 else 1)
 
 
-def currency(text: str) -> str:
+def currency_code(text: str) -> str:
     """The ISO code of a currency's sign or code; the empty string where it is none."""
     known = SYMBOLS.get(text.lower(), "")
     return known or (text.upper() if text.upper() in CODES else "")

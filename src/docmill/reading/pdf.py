@@ -1,25 +1,28 @@
 """PDF: pages one at a time, within limits of our own; what cannot be read is said, not raised."""
 
 import re
-from collections.abc import Callable, Generator, Iterator, Sequence
+import zlib
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
-from typing import BinaryIO, Final
+from typing import Any, BinaryIO, Final
 
-from docmill.core.faults import Faulted
-from docmill.core.pipeline import Tools
-from docmill.core.steps import Steps
-from docmill.reading import bombs, ocr, pdfium, pictures
+import pypdfium2
+
+from docmill.core.faults import MAX_PAGES, DocmillError
+from docmill.core.plugins import Steps, Tools
+from docmill.reading import ocr, pdfium, pictures
 from docmill.reading.cleaning import clean
-from docmill.reading.order import lines_of
-from docmill.reading.pages import BUILT_IN, Box, Document, Page, Word
-from docmill.reading.remembered import KIND, Turned, packed, unpacked
-from docmill.reading.rulings import drawn_on
-from docmill.reading.words import words_of
+from docmill.reading.order import order_lines
+from docmill.reading.page_json import KIND, PageRecord, pack_page, unpack_page
+from docmill.reading.pages import BUILT_IN, Page, PagedDocument, Word
+from docmill.reading.pictures import find_rules_and_marks
+from docmill.reading.words import find_words
 
-MAX_BYTES: Final = 256 * 2**20
-MAX_PAGES: Final = 2000
+ReadPicture = Callable[[pictures.Pixels, tuple[float, float]], ocr.OcrResult]
+
+MAX_PDF_BYTES: Final = 256 * 2**20
 MAX_SIDE: Final = 50_000.0  # points, about 17 metres
 MAX_PAGE_CHARS: Final = 200_000
 MAX_CHARS: Final = 10_000_000
@@ -47,44 +50,49 @@ _WHY: Final = {
 }
 
 
-def _unheard(percent: int, stage: str) -> None:
+def _ignore_progress(percent: int, stage: str) -> None:
     """Progress that nobody waits for."""
 
 
-ALONE: Final = Tools(_unheard)
+NO_TOOLS: Final = Tools(_ignore_progress)
 
 
 @contextmanager
-def open_pdf(file: BinaryIO, tools: Tools = ALONE) -> Generator[Document, None, None]:
+def open_pdf(file: BinaryIO, tools: Tools = NO_TOOLS) -> Generator[PagedDocument, None, None]:
     """The PDF, opened. Raises BAD_PDF at once when there is nothing in it to read."""
-    with checked(file) as pdf:
+    with open_checked(file) as pdf:
+        tools.size(pdf.page_count)
         warnings: list[str] = []
-        yield Document(pdf.page_count, metadata(pdf), _pages(pdf, warnings, tools), warnings)
+        yield PagedDocument(
+            pdf.page_count, read_metadata(pdf), _read_pages(pdf, warnings, tools), warnings
+        )
 
 
 @contextmanager
-def checked(file: BinaryIO) -> Generator[pdfium.Pdf, None, None]:
+def open_checked(file: BinaryIO) -> Generator[pdfium.Pdf, None, None]:
     """The PDF as PDFium has it, within our limits."""
-    data = file.read(MAX_BYTES + 1)
-    if len(data) > MAX_BYTES:
-        raise Faulted("BAD_PDF", f"larger than {MAX_BYTES} bytes")
-    bombs.weigh(data)
+    data = file.read(MAX_PDF_BYTES + 1)
+    if len(data) > MAX_PDF_BYTES:
+        raise DocmillError("BAD_PDF", f"larger than {MAX_PDF_BYTES} bytes")
+    check_streams(data)
     try:
-        with pdfium.opened(data) as pdf:
+        with pdfium.open_bytes(data) as pdf:
             _check_count(pdf.page_count)
             yield pdf
-    except pdfium.Unopened as exc:
-        raise Faulted("BAD_PDF", _WHY.get(exc.code, "truncated, damaged or not a PDF")) from exc
+    except pdfium.PdfOpenError as exc:
+        raise DocmillError(
+            "BAD_PDF", _WHY.get(exc.code, "truncated, damaged or not a PDF")
+        ) from exc
 
 
 def _check_count(pages: int) -> None:
     if pages < 1:
-        raise Faulted("BAD_PDF", "it has no pages")
+        raise DocmillError("BAD_PDF", "it has no pages")
     if pages > MAX_PAGES:
-        raise Faulted("BAD_PDF", f"it claims {pages} pages, more than {MAX_PAGES}")
+        raise DocmillError("TOO_MANY_PAGES", f"it claims {pages} pages, more than {MAX_PAGES}")
 
 
-def metadata(pdf: pdfium.Pdf) -> dict[str, str]:
+def read_metadata(pdf: pdfium.Pdf) -> dict[str, str]:
     facts = {name: clean(pdf.meta(key)).strip() for name, key in _FACTS.items()}
     for name in ("created", "modified"):
         facts[name] = iso_date(facts[name])
@@ -104,69 +112,70 @@ def iso_date(text: str) -> str:
     return f"{date}T{hour}:{minute or '00'}:{second or '00'}{zone}"
 
 
-def _pages(pdf: pdfium.Pdf, warnings: list[str], tools: Tools) -> Iterator[Page]:
+def _read_pages(pdf: pdfium.Pdf, warnings: list[str], tools: Tools) -> Iterator[Page]:
     """Every page that loads; BAD_PDF at the end when none did."""
     room, loaded = MAX_CHARS, 0
-    for turned in _turned(pdf, tools):
+    for turned in _read_records(pdf, tools):
         warnings += turned.warnings
         room -= turned.chars
         if room < 0:
-            raise Faulted("BAD_PDF", f"more than {MAX_CHARS} characters")
+            raise DocmillError("BAD_PDF", f"more than {MAX_CHARS} characters")
         if turned.page:
             loaded += 1
             yield turned.page
     if not loaded:
-        raise Faulted("BAD_PDF", f"none of its {pdf.page_count} pages loads")
+        raise DocmillError("BAD_PDF", f"none of its {pdf.page_count} pages loads")
 
 
-def _turned(pdf: pdfium.Pdf, tools: Tools) -> Iterator[Turned]:
+def _read_records(pdf: pdfium.Pdf, tools: Tools) -> Iterator[PageRecord]:
     """One page after the other, the first from what an earlier try has kept."""
-    steps = Steps(tools.memory, KIND, packed)
+    steps = Steps(tools.memory, KIND, pack_page)
     begin = 0
-    for turned in map(unpacked, steps.earlier()):
+    for turned in map(unpack_page, steps.recall()):
         if turned.reader != BUILT_IN:
             break  # the setting was changed meanwhile
         yield turned
         begin += 1
+    readings = ocr.OcrCache()
     for index in range(begin, pdf.page_count):
         told = partial(tools.progress, 0, f"reading the picture of page {index + 1}")
-        turned = _page(pdf, index, told)
-        steps.done(turned, turned.size)
+        turned = _read_page(pdf, index, partial(readings.read, alive=told))
+        steps.add(turned, turned.size)
         yield turned
 
 
-def _page(pdf: pdfium.Pdf, index: int, alive: Callable[[], None]) -> Turned:
-    with pdfium.loaded(pdf, index) as handle:
+def _read_page(pdf: pdfium.Pdf, index: int, look: ReadPicture) -> PageRecord:
+    with pdfium.load_page(pdf, index) as handle:
         if not handle:
-            return Turned(None, [f"page {index + 1} can't be read"], 0)
-        shape, words, count = written(handle, index + 1)
+            return PageRecord(None, [f"page {index + 1} can't be read"], 0)
+        shape, words, count = read_text_layer(handle, index + 1)
         width, height = shape.size
-        lines, (rules, marks) = lines_of(words, shape.size), drawn_on(handle, shape)
+        lines, (rules, marks) = order_lines(words, shape.size), find_rules_and_marks(handle, shape)
         page = Page(index + 1, round(width, 2), round(height, 2), lines, rules=rules, marks=marks)
         warnings: list[str] = []
         if _is_picture(words, handle, shape):
-            page = _scanned(page, handle, warnings, alive)
-    return Turned(page, warnings, count)
+            page = _add_ocr(page, handle, warnings, look)
+    return PageRecord(page, warnings, count)
 
 
-def written(handle: int, number: int) -> tuple[pdfium.PageShape, Sequence[Word], int]:
+def read_text_layer(handle: int, number: int) -> tuple[pdfium.PageShape, Sequence[Word], int]:
     """A loaded page's shape, its words, and how many characters it took."""
-    shape = pdfium.shape(handle)
+    shape = pdfium.page_shape(handle)
     width, height = shape.size
     if not (0 < width <= MAX_SIDE and 0 < height <= MAX_SIDE):
-        raise Faulted("BAD_PDF", f"page {number} measures {width:g} by {height:g} points")
-    with pdfium.text_of(handle) as (text, count):
+        raise DocmillError("BAD_PDF", f"page {number} measures {width:g} by {height:g} points")
+    with pdfium.open_text_page(handle) as (text, count):
         if count > MAX_PAGE_CHARS:
-            raise Faulted("BAD_PDF", f"too many characters: {count} on page {number}")
-        return shape, words_of(pdfium.characters(text, count, shape), shape.size), count
+            raise DocmillError("BAD_PDF", f"too many characters: {count} on page {number}")
+        return shape, find_words(pdfium.read_characters(text, count, shape), shape.size), count
 
 
-def outline(pdf: pdfium.Pdf, number: int) -> tuple[tuple[float, float], bool] | None:
+def inspect_page(pdf: pdfium.Pdf, number: int) -> tuple[tuple[float, float], bool] | None:
     """A page's size as it is shown and whether it is a picture; None where it does not load."""
-    with pdfium.loaded(pdf, number - 1) as handle:
+    with pdfium.load_page(pdf, number - 1) as handle:
         if not handle:
             return None
-        shape, words, _ = written(handle, number)
+        shape, words, _ = read_text_layer(handle, number)
         return shape.size, _is_picture(words, handle, shape)
 
 
@@ -174,16 +183,16 @@ def _is_picture(words: Sequence[Word], handle: int, shape: pdfium.PageShape) -> 
     """Little or no text, and images: much of the page where a few characters are text."""
     if sum(len(word.text) for word in words) > FEW_CHARS:
         return False
-    return pictures.covered(handle, shape) >= (MOST_IMAGE if words else SOME_IMAGE)
+    return pictures.image_share(handle, shape) >= (MOST_IMAGE if words else SOME_IMAGE)
 
 
-def _scanned(page: Page, handle: int, warnings: list[str], alive: Callable[[], None]) -> Page:
+def _add_ocr(page: Page, handle: int, warnings: list[str], look: ReadPicture) -> Page:
     """The page with what OCR reads from its picture beside the text it has."""
-    if not ocr.installed():
+    if not ocr.is_installed():
         warnings.append(f"page {page.number} is a picture; OCR is not installed")
         return page
     size = page.width, page.height
-    seen = ocr.read(pictures.drawn(handle, size), size, alive)
+    seen = look(pictures.render_gray(handle, size), size)
     if not seen.whole:
         warnings.append(
             f"page {page.number} holds too much to read it as a picture; it was left out"
@@ -191,11 +200,130 @@ def _scanned(page: Page, handle: int, warnings: list[str], alive: Callable[[], N
     elif seen.words and seen.confidence < HARD:
         warnings.append(f"page {page.number} is a picture that is hard to read")
     known = [word.box for word in page.words]
-    words = [*page.words, *(word for word in seen.words if not _within(word.box, known))]
-    lines = lines_of(words, size)
+    more = [word for word in seen.words if not any(box.holds(word.box) for box in known)]
+    lines = order_lines([*page.words, *more], size)
     return replace(page, lines=lines, scanned=True, confidence=seen.confidence)
 
 
-def _within(box: Box, others: Sequence[Box]) -> bool:
-    x, y = (box.x0 + box.x1) / 2, box.middle
-    return any(other.x0 <= x <= other.x1 and other.y0 <= y <= other.y1 for other in others)
+MAX_STREAMS: Final = 1_000_000
+MAX_STREAM_BYTES: Final = 64 * 2**20
+MAX_TOTAL_BYTES: Final = 512 * 2**20
+MAX_LAYERS: Final = 3
+RATIO_BYTES: Final = 8 * 2**20
+MAX_RATIO: Final = 100  # from there on; page content reaches 20, bombs 500 to 1000
+
+_PIECE: Final = 2**16
+_LEAD: Final = re.compile(rb"stream\s{0,3}")
+_PICTURE: Final = re.compile(rb"/Subtype\s*/Image\b")
+_DICTIONARY_BYTES: Final = 1024
+
+
+def check_streams(data: bytes) -> None:
+    """Raises BAD_PDF when one stream, or all of them together, unpack to more than we take."""
+    total = 0
+    for count, (keyword, start) in enumerate(_find_streams(data)):
+        if count > MAX_STREAMS:
+            raise DocmillError("BAD_PDF", f"more than {MAX_STREAMS} streams")
+        if not _is_deflated(data[start : start + 2]) or _is_image_stream(data, keyword):
+            continue
+        total += _unpacked_size(data, start)
+        if total > MAX_TOTAL_BYTES:
+            raise DocmillError("BAD_PDF", f"streams unpack to more than {MAX_TOTAL_BYTES} bytes")
+
+
+def _find_streams(data: bytes) -> Iterator[tuple[int, int]]:
+    """Where each keyword `stream` or `endstream` stands, and what follows it."""
+    place = data.find(b"stream")
+    while place >= 0:
+        lead = _LEAD.match(data, place)
+        assert lead is not None
+        yield place, lead.end()
+        place = data.find(b"stream", lead.end())
+
+
+def _is_deflated(start: bytes) -> bool:
+    """Whether data starts the way zlib data does."""
+    return len(start) == 2 and start[0] & 15 == 8 and int.from_bytes(start, "big") % 31 == 0
+
+
+def _is_image_stream(data: bytes, end: int) -> bool:
+    before = data[max(0, end - _DICTIONARY_BYTES) : end]
+    return _PICTURE.search(before, max(before.rfind(b" obj"), 0)) is not None
+
+
+def _unpacked_size(data: bytes, start: int) -> int:
+    """The size of one stream with every layer unpacked, together."""
+    total = 0
+    layer: Iterable[bytes] = (
+        data[place : place + _PIECE] for place in range(start, len(data), _PIECE)
+    )
+    for _ in range(MAX_LAYERS):
+        size, head, layer = _unpack_layer(layer)
+        total += size
+        if not _is_deflated(head[:2]):
+            break
+    return total
+
+
+def _unpack_layer(packed: Iterable[bytes]) -> tuple[int, bytes, list[bytes]]:
+    """Unpack one layer: its size, how it starts, and its data where that is packed once more."""
+    size, head = 0, b""
+    kept: list[bytes] = []
+    for fed, piece in _inflate(packed):
+        size += len(piece)
+        head = head or piece[:2]
+        _check_size(size, fed)
+        if _is_deflated(head):
+            kept.append(piece)
+    return size, head, kept
+
+
+def _check_size(size: int, fed: int) -> None:
+    if size > MAX_STREAM_BYTES:
+        raise DocmillError("BAD_PDF", f"a stream unpacks to more than {MAX_STREAM_BYTES} bytes")
+    if size > RATIO_BYTES and size > MAX_RATIO * fed:
+        raise DocmillError("BAD_PDF", f"a stream unpacks to more than {MAX_RATIO} times its size")
+
+
+def _inflate(packed: Iterable[bytes]) -> Iterator[tuple[int, bytes]]:
+    """Small pieces of unpacked data, as far as it goes, each with how much was fed in till then."""
+    unpacker, fed = zlib.decompressobj(), 0
+    for chunk in packed:
+        fed += len(chunk)
+        rest = chunk
+        while rest and not unpacker.eof:
+            try:
+                yield fed, unpacker.decompress(rest, _PIECE)
+            except zlib.error:
+                return
+            rest = unpacker.unconsumed_tail
+        if unpacker.eof:
+            return
+
+
+MAX_ATTACHMENTS: Final = 50
+MAX_ATTACHMENT_BYTES: Final = 20 * 2**20
+
+
+def read_attachments(data: bytes) -> list[tuple[str, bytes]]:
+    """Name and content of each embedded file; none where the PDF cannot be opened."""
+    try:
+        document = pypdfium2.PdfDocument(data)
+    except pypdfium2.PdfiumError:
+        return []
+    try:
+        return _read_files(document)
+    except pypdfium2.PdfiumError:
+        return []
+    finally:
+        document.close()
+
+
+def _read_files(document: Any) -> list[tuple[str, bytes]]:
+    found: list[tuple[str, bytes]] = []
+    for index in range(min(document.count_attachments(), MAX_ATTACHMENTS)):
+        file = document.get_attachment(index)
+        content = bytes(file.get_data())
+        if len(content) <= MAX_ATTACHMENT_BYTES:
+            found.append((file.get_name(), content))
+    return found

@@ -33,12 +33,12 @@ def bind(name: str, gives: Any, *takes: Any, quick: bool = False) -> Callable[..
     return prototype(gives, *takes)(address)
 
 
-_load = bind("FPDF_LoadMemDocument64", c_void_p, c_char_p, c_size_t, c_char_p)
-_close = bind("FPDF_CloseDocument", None, c_void_p)
+_open_document = bind("FPDF_LoadMemDocument64", c_void_p, c_char_p, c_size_t, c_char_p)
+_close_document = bind("FPDF_CloseDocument", None, c_void_p)
 _last_error = bind("FPDF_GetLastError", c_ulong)
 _page_count = bind("FPDF_GetPageCount", c_int, c_void_p)
 _meta = bind("FPDF_GetMetaText", c_ulong, c_void_p, c_char_p, c_void_p, c_ulong)
-_load_page = bind("FPDF_LoadPage", c_void_p, c_void_p, c_int)
+_open_page = bind("FPDF_LoadPage", c_void_p, c_void_p, c_int)
 _close_page = bind("FPDF_ClosePage", None, c_void_p)
 _rotation = bind("FPDFPage_GetRotation", c_int, c_void_p)
 _bounds = bind("FPDF_GetPageBoundingBox", c_int, c_void_p, c_void_p)
@@ -54,7 +54,7 @@ _font = bind("FPDFText_GetFontInfo", c_ulong, c_void_p, c_int, c_void_p, c_ulong
 _loose_box = bind("FPDFText_GetLooseCharBox", c_int, c_void_p, c_int, c_void_p, quick=True)
 
 
-class Unopened(Exception):  # noqa: N818  it says what state the file is in
+class PdfOpenError(Exception):
     """PDFium gives no document; `code` is its last error."""
 
     def __init__(self, code: int) -> None:
@@ -97,7 +97,7 @@ class PageShape:
         width, height = self.right - self.left, self.top - self.bottom
         return (height, width) if self.turns % 2 else (width, height)
 
-    def shown(self, boxes: Floats) -> Floats:
+    def to_page(self, boxes: Floats) -> Floats:
         """Boxes of left, top, right, bottom, as x0, y0, x1, y1 with the origin at the top left."""
         left, top, right, bottom = boxes.T
         corners = {
@@ -120,24 +120,24 @@ class Characters:
 
 
 @contextmanager
-def opened(data: bytes) -> Generator[Pdf, None, None]:
+def open_bytes(data: bytes) -> Generator[Pdf, None, None]:
     """The PDF in these bytes; the empty password is tried. Raises Unopened."""
-    handle = _load(data, len(data), None)
+    handle = _open_document(data, len(data), None)
     if not handle:
-        raise Unopened(_last_error())
+        raise PdfOpenError(_last_error())
     try:
         yield Pdf(handle, data)
     finally:
-        _close(handle)
+        _close_document(handle)
 
 
 @contextmanager
-def loaded(pdf: Pdf, index: int) -> Generator[int | None, None, None]:
+def load_page(pdf: Pdf, index: int) -> Generator[int | None, None, None]:
     """The handle of one page, filled-in form fields drawn into it; None where it does not load."""
-    handle = _load_page(pdf.handle, index)
+    handle = _open_page(pdf.handle, index)
     if handle and _annotation_count(handle) > 0 and _flatten(handle, 0) == 1:
         _close_page(handle)
-        handle = _load_page(pdf.handle, index)
+        handle = _open_page(pdf.handle, index)
     try:
         yield handle
     finally:
@@ -145,7 +145,7 @@ def loaded(pdf: Pdf, index: int) -> Generator[int | None, None, None]:
             _close_page(handle)
 
 
-def shape(page: int) -> PageShape:
+def page_shape(page: int) -> PageShape:
     sides = (c_float * 4)()
     _bounds(page, sides)
     left, top, right, bottom = sides
@@ -153,7 +153,7 @@ def shape(page: int) -> PageShape:
 
 
 @contextmanager
-def text_of(page: int) -> Generator[tuple[int, int], None, None]:
+def open_text_page(page: int) -> Generator[tuple[int, int], None, None]:
     """The handle of a page's text (0 where there is none) and how many characters it has."""
     handle = _load_text(page) or 0
     try:
@@ -163,7 +163,7 @@ def text_of(page: int) -> Generator[tuple[int, int], None, None]:
             _close_text(handle)
 
 
-def characters(text: int, count: int, page: PageShape) -> Characters:
+def read_characters(text: int, count: int, page: PageShape) -> Characters:
     """All characters of a page's text. Angles and weights can be asked only while it is open."""
     boxes = np.zeros((count, 4), np.float32)
     start = boxes.ctypes.data
@@ -177,8 +177,8 @@ def characters(text: int, count: int, page: PageShape) -> Characters:
     def bold_of(index: int) -> bool:
         return _is_bold(text, index)
 
-    shown = page.shown(boxes.astype(np.float64))
-    return Characters(_codes(text, count), shown, angle_of, bold_of)
+    shown = page.to_page(boxes.astype(np.float64))
+    return Characters(_read_codes(text, count), shown, angle_of, bold_of)
 
 
 def _is_bold(text: int, index: int) -> bool:
@@ -188,7 +188,7 @@ def _is_bold(text: int, index: int) -> bool:
     return 0 < length <= len(name) and any(word in name.value.lower() for word in _BOLD)
 
 
-def _codes(text: int, count: int) -> NDArray[np.uint32]:
+def _read_codes(text: int, count: int) -> NDArray[np.uint32]:
     """All codes in one call, or one by one where that call skips characters or splits them."""
     buffer = np.zeros(count + 1, np.uint16)
     written = _text(text, 0, count, buffer.ctypes.data)

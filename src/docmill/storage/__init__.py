@@ -5,11 +5,11 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import parse_qsl, unquote, urlsplit
 
-from docmill.core.faults import Told
-from docmill.storage.contract import Metadata, Store, Stored, Writer
+from docmill.core.faults import CommandError
+from docmill.storage.contract import Metadata, ObjectInfo, Store, Writer
 from docmill.storage.local import LocalStore
 
-__all__ = ["Metadata", "Store", "Stored", "Writer", "open_store"]
+__all__ = ["Metadata", "ObjectInfo", "Store", "Writer", "open_store"]
 
 # The kinds over the network: the module that knows the library, its function, and the extra.
 KINDS: Final = {
@@ -20,7 +20,7 @@ KINDS: Final = {
 FORMS: Final = "file:///folder, s3://bucket/prefix, gs://bucket/prefix or az://container/prefix"
 
 
-class NoStore(Told):
+class UnknownStoreError(CommandError):
     """No store can be opened by this address."""
 
 
@@ -30,12 +30,14 @@ def open_store(url: str) -> Store:
     if parts.scheme in {"", "file"}:
         return LocalStore(Path(unquote(parts.path) if parts.scheme else url))
     if parts.scheme not in KINDS or not parts.netloc:
-        raise NoStore(f"This is no address of a store: {url.partition('?')[0]}\nUse {FORMS}.")
+        raise UnknownStoreError(
+            f"This is no address of a store: {url.partition('?')[0]}\nUse {FORMS}."
+        )
     module, function, extra = KINDS[parts.scheme]
     try:
         adapter = importlib.import_module(f"docmill.storage.{module}")
     except ImportError as exc:
-        raise NoStore(
+        raise UnknownStoreError(
             f"A store of the kind {parts.scheme}:// needs a library that is not installed"
             f" ({exc.name}).\nRun: pip install 'docmill[{extra}]'."
         ) from exc

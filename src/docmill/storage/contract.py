@@ -11,7 +11,7 @@ PAGE: Final = 1000
 Metadata = Mapping[str, str]
 
 
-def changed(known: Metadata, news: Metadata) -> dict[str, str]:
+def merge_metadata(known: Metadata, news: Metadata) -> dict[str, str]:
     """What is known of an object with the news added; an empty word takes an entry away."""
     return {name: word for name, word in {**known, **news}.items() if word}
 
@@ -25,7 +25,7 @@ class Writer(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
+class ObjectInfo:
     """One object as it is now. Its generation is another whenever it was written again."""
 
     key: str
@@ -36,7 +36,7 @@ class Stored:
 
 
 class Store(Protocol):
-    """Failures come as Faulted: IO_ERROR, DISK_FULL, or EXPIRED for a key that is not there."""
+    """Failures are DocmillErrors: IO_ERROR, DISK_FULL, or EXPIRED for a key that is not there."""
 
     @property
     def name(self) -> str:
@@ -49,10 +49,10 @@ class Store(Protocol):
         ...
 
     async def create(self, key: str, data: bytes) -> bool:
-        """Write if there is no such key; of many who try at once, one is told True."""
+        """Write if there is no such key; of many who try at once, one gets True."""
         ...
 
-    async def head(self, key: str) -> Stored | None:
+    async def head(self, key: str) -> ObjectInfo | None:
         """What is stored there, with its metadata."""
         ...
 
@@ -65,7 +65,7 @@ class Store(Protocol):
         """Deleting what is not there is fine."""
         ...
 
-    async def move(self, stored: Stored, to: str, *, metadata: Metadata | None = None) -> bool:
+    async def move(self, stored: ObjectInfo, to: str, *, metadata: Metadata | None = None) -> bool:
         """Move exactly this generation, with its metadata changed; may be repeated after a crash.
 
         True when it lies at `to` now, whoever moved it. False when it is neither here nor there;
@@ -73,12 +73,16 @@ class Store(Protocol):
         """
         ...
 
-    def pages(self, prefix: str) -> AsyncIterator[list[Stored]]:
+    def pages(self, prefix: str) -> AsyncIterator[list[ObjectInfo]]:
         """What lies under a folder, in the order of the keys, a page at a time."""
         ...
 
-    async def is_complete(self, stored: Stored) -> bool:
+    async def is_complete(self, stored: ObjectInfo) -> bool:
         """False while somebody may still be writing it."""
+        ...
+
+    async def is_readable(self, stored: ObjectInfo) -> bool:
+        """False when it is no plain file, or one that we have no right to read."""
         ...
 
     async def signed_url(self, key: str, *, expires: timedelta) -> str | None:

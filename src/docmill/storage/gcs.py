@@ -4,7 +4,7 @@ from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import timedelta
 from io import SEEK_END
-from typing import Any, BinaryIO, Final
+from typing import Any, BinaryIO, Final, cast
 
 import google.auth.credentials
 from google.api_core import exceptions
@@ -13,9 +13,10 @@ from google.auth.exceptions import GoogleAuthError
 from google.cloud import storage
 from google.cloud.storage.exceptions import DataCorruption, InvalidResponse
 
-from docmill.storage.contract import CHUNK, PAGE, Metadata, Stored, changed
+from docmill.storage.contract import CHUNK, PAGE, Metadata, ObjectInfo, merge_metadata
+from docmill.storage.names import key_of, name_of
 from docmill.storage.remote import RemoteStore
-from docmill.storage.trying import StoreError
+from docmill.storage.retry import StoreError
 
 PART: Final = 8 << 20
 TIMEOUT: Final = (5, 60)
@@ -52,10 +53,13 @@ class GcsDriver:
         self.name: str = f"gs://{bucket}/{prefix}" if prefix else f"gs://{bucket}"
 
     def _blob(self, key: str) -> Any:
-        return self._bucket.blob(self._prefix + key)
+        return self._bucket.blob(self._name(key))
+
+    def _name(self, key: str) -> str:
+        return self._prefix + name_of(key).decode()
 
     def put(self, key: str, file: BinaryIO, metadata: Metadata) -> None:
-        with told():
+        with translate_errors():
             blob = self._blob(key)
             size = file.seek(0, SEEK_END)
             blob.chunk_size = PART if size > PART else None
@@ -63,43 +67,43 @@ class GcsDriver:
             blob.upload_from_file(file, rewind=True, size=size, **ALONE)
 
     def create(self, key: str, data: bytes) -> bool:
-        with told():
+        with translate_errors():
             try:
                 self._blob(key).upload_from_string(data, if_generation_match=0, **ALONE)
             except exceptions.PreconditionFailed:
                 return False
             return True
 
-    def head(self, key: str) -> Stored | None:
-        with told():
-            found = self._bucket.get_blob(self._prefix + key, **ALONE)
+    def head(self, key: str) -> ObjectInfo | None:
+        with translate_errors():
+            found = self._bucket.get_blob(self._name(key), **ALONE)
             return found and self._stored(found)
 
-    def _stored(self, found: Any) -> Stored:
-        key = found.name.removeprefix(self._prefix)
+    def _stored(self, found: Any) -> ObjectInfo:
+        key = key_of(found.name.removeprefix(self._prefix).encode())
         metadata = dict(found.metadata or {})
-        return Stored(key, found.size, found.updated, str(found.generation), metadata)
+        return ObjectInfo(key, found.size, found.updated, str(found.generation), metadata)
 
     def read(self, key: str) -> Iterator[bytes]:
-        with told(), self._blob(key).open("rb", chunk_size=CHUNK, **ALONE) as file:
+        with translate_errors(), self._blob(key).open("rb", chunk_size=CHUNK, **ALONE) as file:
             while chunk := file.read(CHUNK):
                 yield chunk
 
     def delete(self, key: str) -> None:
-        with told():
+        with translate_errors():
             try:
                 self._blob(key).delete(**ALONE)
             except exceptions.NotFound:
                 return
 
-    def copy(self, stored: Stored, to: str, metadata: Metadata) -> None:
+    def copy(self, stored: ObjectInfo, to: str, metadata: Metadata) -> None:
         """By the server, of this generation, to where nothing is yet."""
         generation = int(stored.generation)
-        with told():
+        with translate_errors():
             source = self._blob(stored.key)
             source.reload(if_generation_match=generation, **ALONE)
             target = self._blob(to)
-            target.metadata = changed(source.metadata or {}, metadata)
+            target.metadata = merge_metadata(source.metadata or {}, metadata)
             target.content_type = source.content_type
             token = None
             while True:
@@ -113,17 +117,17 @@ class GcsDriver:
                 if token is None:
                     return
 
-    def remove(self, stored: Stored) -> None:
+    def remove(self, stored: ObjectInfo) -> None:
         generation = int(stored.generation)
-        with told():
+        with translate_errors():
             try:
                 self._blob(stored.key).delete(if_generation_match=generation, **ALONE)
             except (exceptions.NotFound, exceptions.PreconditionFailed):
                 return
 
-    def pages(self, prefix: str, after: str) -> Iterator[list[Stored]]:
-        start = f"{self._prefix}{after}\0" if after else None
-        with told():
+    def pages(self, prefix: str, after: str) -> Iterator[list[ObjectInfo]]:
+        start = f"{self._name(after)}\0" if after else None
+        with translate_errors():
             listing = self._client.list_blobs(
                 self._bucket,
                 prefix=f"{self._prefix}{prefix}/",
@@ -141,7 +145,7 @@ class GcsDriver:
         signer = self._client._credentials  # noqa: SLF001
         if not isinstance(signer, google.auth.credentials.Signing):
             return None
-        with told():
+        with translate_errors():
             return self._blob(key).generate_signed_url(
                 version="v4",
                 expiration=expires,
@@ -154,11 +158,15 @@ class GcsDriver:
 
 
 @contextmanager
-def told() -> Generator[None]:
-    """The library's exceptions as ours; a generation that is gone is not found."""
+def translate_errors() -> Generator[None]:
+    """The library's exceptions as ours; a generation that is gone is not found.
+
+    Without their text, which holds the names of objects: those are our customers' own.
+    """
     try:
         yield
     except (exceptions.NotFound, exceptions.PreconditionFailed) as exc:
         raise FileNotFoundError("no such generation in the store") from exc
     except TROUBLES as exc:
-        raise StoreError(str(exc)[:300]) from None
+        kind = type(cast(Exception, exc)).__name__
+        raise StoreError(f"{kind} {getattr(exc, 'code', None) or ''}".strip()) from None

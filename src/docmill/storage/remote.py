@@ -14,8 +14,8 @@ from typing import BinaryIO, Final, Protocol, cast
 
 import httpx2
 
-from docmill.storage.contract import CHUNK, Metadata, Stored, Writer
-from docmill.storage.trying import StoreError, as_fault, tried
+from docmill.storage.contract import CHUNK, Metadata, ObjectInfo, Writer
+from docmill.storage.retry import StoreError, as_fault, call_with_retries
 
 FETCH: Final = timedelta(minutes=10)
 TIMEOUT: Final = httpx2.Timeout(60, connect=5)
@@ -28,18 +28,18 @@ class Driver(Protocol):
     def name(self) -> str: ...
     def put(self, key: str, file: BinaryIO, metadata: Metadata) -> None: ...
     def create(self, key: str, data: bytes) -> bool: ...
-    def head(self, key: str) -> Stored | None: ...
+    def head(self, key: str) -> ObjectInfo | None: ...
     def read(self, key: str) -> Iterator[bytes]: ...
     def delete(self, key: str) -> None: ...
-    def copy(self, stored: Stored, to: str, metadata: Metadata) -> None:
+    def copy(self, stored: ObjectInfo, to: str, metadata: Metadata) -> None:
         """FileNotFoundError when that generation is not there any more."""
         ...
 
-    def remove(self, stored: Stored) -> None:
+    def remove(self, stored: ObjectInfo) -> None:
         """Delete this generation; a newer one stays."""
         ...
 
-    def pages(self, prefix: str, after: str) -> Iterator[list[Stored]]: ...
+    def pages(self, prefix: str, after: str) -> Iterator[list[ObjectInfo]]: ...
     def sign(self, key: str, expires: timedelta) -> str | None: ...
     def close(self) -> None: ...
 
@@ -56,24 +56,24 @@ class RemoteStore:
         return self._driver.name
 
     async def writer(self, key: str, *, metadata: Metadata | None = None) -> Writer:
-        return RemoteWriter(self._driver, key, metadata or {}, await tried(spool))
+        return RemoteWriter(self._driver, key, metadata or {}, await call_with_retries(open_spool))
 
     async def put(self, key: str, data: bytes, *, metadata: Metadata | None = None) -> None:
-        await tried(send, self._driver, key, BytesIO(data), metadata or {})
+        await call_with_retries(send, self._driver, key, BytesIO(data), metadata or {})
 
     async def create(self, key: str, data: bytes) -> bool:
-        return await tried(self._driver.create, key, data)
+        return await call_with_retries(self._driver.create, key, data)
 
-    async def head(self, key: str) -> Stored | None:
-        return await tried(self._driver.head, key)
+    async def head(self, key: str) -> ObjectInfo | None:
+        return await call_with_retries(self._driver.head, key)
 
     async def file(self, key: str) -> BinaryIO:
         """Fetched through a signed address where there is one, as anybody without our rights."""
-        return await tried(self._fetch, key)
+        return await call_with_retries(self._fetch, key)
 
     def _fetch(self, key: str) -> BinaryIO:
         url = self._driver.sign(key, FETCH)
-        return filled(self._download(url) if url else self._driver.read(key))
+        return spool_chunks(self._download(url) if url else self._driver.read(key))
 
     def _download(self, url: str) -> Iterator[bytes]:
         try:
@@ -89,18 +89,18 @@ class RemoteStore:
 
     async def chunks(self, key: str) -> AsyncIterator[bytes]:
         chunks = self._driver.read(key)
-        first = await tried(next, chunks, b"")
+        first = await call_with_retries(next, chunks, b"")
         yield first
-        while chunk := await _once(chunks):
+        while chunk := await _read_next(chunks):
             yield chunk
 
     async def delete(self, key: str) -> None:
-        await tried(self._driver.delete, key)
+        await call_with_retries(self._driver.delete, key)
 
-    async def move(self, stored: Stored, to: str, *, metadata: Metadata | None = None) -> bool:
-        return await tried(self._move, stored, to, metadata or {})
+    async def move(self, stored: ObjectInfo, to: str, *, metadata: Metadata | None = None) -> bool:
+        return await call_with_retries(self._move, stored, to, metadata or {})
 
-    def _move(self, stored: Stored, to: str, metadata: Metadata) -> bool:
+    def _move(self, stored: ObjectInfo, to: str, metadata: Metadata) -> bool:
         """Copy, look, remove: at every moment the object is in at least one of the two places."""
         if self._driver.head(to) is None:
             try:
@@ -114,16 +114,19 @@ class RemoteStore:
         self._driver.remove(stored)
         return True
 
-    async def pages(self, prefix: str) -> AsyncIterator[list[Stored]]:
-        listing = Listing(self._driver, prefix)
-        while page := await tried(listing.next_page):
+    async def pages(self, prefix: str) -> AsyncIterator[list[ObjectInfo]]:
+        listing = ResumableListing(self._driver, prefix)
+        while page := await call_with_retries(listing.next_page):
             yield page
 
-    async def is_complete(self, stored: Stored) -> bool:
+    async def is_complete(self, stored: ObjectInfo) -> bool:
+        return True
+
+    async def is_readable(self, stored: ObjectInfo) -> bool:
         return True
 
     async def signed_url(self, key: str, *, expires: timedelta) -> str | None:
-        return await tried(self._driver.sign, key, expires)
+        return await call_with_retries(self._driver.sign, key, expires)
 
     async def fullness(self) -> None:
         """Others care for their space."""
@@ -133,20 +136,20 @@ class RemoteStore:
         self._driver.close()
 
 
-class Listing:
+class ResumableListing:
     """A listing that goes on after the last key it has seen when it is interrupted."""
 
     def __init__(self, driver: Driver, prefix: str) -> None:
         self._driver: Driver = driver
         self._prefix: str = prefix
         self._after: str = ""
-        self._pages: Iterator[list[Stored]] | None = None
+        self._pages: Iterator[list[ObjectInfo]] | None = None
 
-    def next_page(self) -> list[Stored]:
+    def next_page(self) -> list[ObjectInfo]:
         if self._pages is None:
             self._pages = self._driver.pages(self._prefix, self._after)
         try:
-            page = next(self._pages, list[Stored]())
+            page = next(self._pages, list[ObjectInfo]())
         except OSError:
             self._pages = None
             raise
@@ -171,7 +174,7 @@ class RemoteWriter:
             raise as_fault(exc) from exc
 
     async def commit(self) -> None:
-        await tried(send, self._driver, self._key, self._file, self._metadata)
+        await call_with_retries(send, self._driver, self._key, self._file, self._metadata)
         self._file.close()
 
     async def abort(self) -> None:
@@ -186,11 +189,11 @@ def send(driver: Driver, key: str, file: BinaryIO, metadata: Metadata) -> None:
         raise StoreError(f"{driver.name} is not there") from exc
 
 
-def spool() -> BinaryIO:
+def open_spool() -> BinaryIO:
     return cast(BinaryIO, tempfile.TemporaryFile(prefix="docmill-"))
 
 
-def filled(chunks: Iterator[bytes]) -> BinaryIO:
+def spool_chunks(chunks: Iterator[bytes]) -> BinaryIO:
     """An unnamed file with these bytes, open for reading alone, as a child may have it."""
     with tempfile.NamedTemporaryFile(prefix="docmill-") as file:
         for chunk in chunks:
@@ -199,7 +202,7 @@ def filled(chunks: Iterator[bytes]) -> BinaryIO:
         return Path(file.name).open("rb")  # its name goes, it stays
 
 
-async def _once(chunks: Iterator[bytes]) -> bytes:
+async def _read_next(chunks: Iterator[bytes]) -> bytes:
     """The next bytes of a stream that cannot be read a second time."""
     try:
         return await asyncio.to_thread(next, chunks, b"")

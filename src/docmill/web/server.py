@@ -12,8 +12,8 @@ from granian.constants import HTTPModes, Interfaces
 from granian.http import HTTP1Settings
 from granian.server.embed import Server
 
-from docmill.core.faults import Told
-from docmill.web.deps import Site
+from docmill.core.faults import CommandError
+from docmill.web.site import Site
 
 # Headers must be complete within this time; a connection that says nothing is closed as well.
 HEADER_MS: Final = 20_000
@@ -28,7 +28,7 @@ GIVE_UP_SECONDS: Final = 2.0
 Holder: Final[Any] = net.SocketHolder  # pyright: ignore[reportPrivateImportUsage]
 
 
-class CannotServe(Told):
+class ServeError(CommandError):
     """The address cannot be had."""
 
 
@@ -48,8 +48,17 @@ async def serve(
     app: FastAPI, host: str, port: int, *, ready: Callable[[int], None] | None = None
 ) -> None:
     """Serve until cancelled; then let answers under way finish, for a while. Port 0: a free one."""
-    listener = bind(host, port)
-    bound: int = listener.getsockname()[1]
+    await serve_on(app, bind(host, port), ready=ready)
+
+
+async def serve_on(
+    app: FastAPI, listener: socket.socket, *, ready: Callable[[int], None] | None = None
+) -> None:
+    """The same on a socket that listens already, which is closed at the end.
+
+    Cancelled a second time, it cuts short what is under way.
+    """
+    host, bound = listener.getsockname()[:2]
     async with app.router.lifespan_context(app):
         server = OwnSocketServer(
             app,
@@ -76,14 +85,16 @@ async def serve(
 async def _stop(app: FastAPI, server: Server, serving: asyncio.Task[None]) -> None:
     site: Site | None = getattr(app.state, "site", None)
     if site:
-        site.live.close()
+        site.close()
     server.stop()
-    await asyncio.wait({serving}, timeout=GRACE_SECONDS)
-    for task in list(site.under_way) if site else ():
-        task.cancel()
-    await asyncio.wait({serving}, timeout=GIVE_UP_SECONDS)
-    serving.cancel()
-    await asyncio.gather(serving, return_exceptions=True)
+    try:
+        await asyncio.wait({serving}, timeout=GRACE_SECONDS)
+    finally:
+        for task in list(site.under_way) if site else ():
+            task.cancel()
+        await asyncio.wait({serving}, timeout=GIVE_UP_SECONDS)
+        serving.cancel()
+        await asyncio.wait({serving})
 
 
 def bind(host: str, port: int) -> socket.socket:
@@ -93,7 +104,7 @@ def bind(host: str, port: int) -> socket.socket:
         )[0]
         listener = socket.socket(family, kind, protocol)
     except OSError as exc:
-        raise CannotServe(f"No such address: {host} ({exc})\nCheck DOCMILL_HOST.") from exc
+        raise ServeError(f"No such address: {host} ({exc})\nCheck DOCMILL_HOST.") from exc
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind(address)
@@ -101,11 +112,11 @@ def bind(host: str, port: int) -> socket.socket:
         listener.setblocking(False)
     except OSError as exc:
         listener.close()
-        raise CannotServe(_two_lines(exc, host, port)) from exc
+        raise ServeError(_explain_bind_error(exc, host, port)) from exc
     return listener
 
 
-def _two_lines(exc: OSError, host: str, port: int) -> str:
+def _explain_bind_error(exc: OSError, host: str, port: int) -> str:
     if exc.errno == errno.EADDRINUSE:
         return f"Port {port} of {host} is taken.\nStop what uses it, or choose another with --port."
     if exc.errno == errno.EACCES:

@@ -1,0 +1,491 @@
+"""The composition root: settings become configs, pool and store are opened, rooms are found."""
+
+import asyncio
+import importlib
+import logging
+import os
+import sys
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field, fields
+from datetime import timedelta
+from functools import partial
+from typing import Any, Final, TypeVar
+
+import psycopg
+import structlog
+from fastapi import FastAPI
+from pydantic import SecretStr
+from structlog.typing import EventDict
+
+from docmill.core import failpoints, installed, owners, plugins
+from docmill.core.faults import CommandError
+from docmill.core.installed import PipelineCatalog
+from docmill.core.jobs import Retry
+from docmill.core.parts import Parts
+from docmill.db import migrate
+from docmill.db.notify import CHANGES, WORK, Notifier
+from docmill.db.pool import OUTAGES, Pool, open_pool
+from docmill.documents import api as documents_api
+from docmill.documents import originals
+from docmill.documents import pages as documents_pages
+from docmill.documents.accept import Acceptor
+from docmill.documents.links import SignedLinks
+from docmill.documents.previews import PageViews, PreviewSandbox, SharedRuns
+from docmill.documents.watched import WatchedBucket
+from docmill.extract.search import SearchModel
+from docmill.jobs import api, downloads, events, pages, upload
+from docmill.jobs.access import SiteJobs
+from docmill.jobs.estimator import Estimator
+from docmill.jobs.live import LiveChanges
+from docmill.jobs.metrics import JobMetrics
+from docmill.queue import worker
+from docmill.queue.leases import Identity
+from docmill.queue.rescue import Upkeep
+from docmill.reading import embeddings
+from docmill.reading.embeddings import Embed, embed_locally
+from docmill.sandbox.limits import RunLimits
+from docmill.services import ai_parser
+from docmill.services.ai_parser import AIParser
+from docmill.services.breaker import ServiceGuard
+from docmill.services.broker import Service, ServiceCall, ServiceRequest
+from docmill.services.endpoint import Endpoint
+from docmill.services.gateway import GatewayClient, GatewayRunner
+from docmill.services.openai import OpenAI
+from docmill.settings import RetryRule, Settings
+from docmill.storage import open_store
+from docmill.storage.contract import Store
+from docmill.trades.metrics import TradeMetrics
+from docmill.web import application
+from docmill.web.auth import Authenticator, Sessions, TokenReader
+from docmill.web.config import TokenConfig, WebConfig
+from docmill.web.limits import RateLimits
+from docmill.web.metrics import Metrics
+from docmill.web.readiness import Readiness
+from docmill.web.site import Site
+
+log = structlog.get_logger()
+
+Config = TypeVar("Config", worker.WorkerConfig, WebConfig, TokenConfig, RunLimits)
+
+
+class StartError(CommandError):
+    """The surroundings do not allow a start."""
+
+
+@dataclass(frozen=True, slots=True)
+class App:
+    """What every process of docmill works with."""
+
+    pool: Pool
+    listen_url: str | None
+    store: Store
+    catalog: PipelineCatalog
+    work: Notifier
+    changes: Notifier
+    acceptor: Acceptor
+    parts: Parts = field(default_factory=Parts)
+
+
+@asynccontextmanager
+async def open_app(
+    settings: Settings, database_url: str, parts: Parts | None = None
+) -> AsyncGenerator[App]:
+    """`parts` is where the process notes which of its parts run."""
+    failpoints.arm(settings.failpoints)
+    await check_database(settings, database_url)
+    store = _open_store(settings)
+    catalog = find_catalog(settings.mappings, settings.default_mapping)
+    size, pooler = settings.database_connections, settings.database_pooler
+    async with open_pool(database_url, size=size, pooler=pooler) as pool:
+        work, changes = Notifier(pool, WORK), Notifier(pool, CHANGES)
+        keep = timedelta(days=settings.keep_uploads_days)
+        acceptor = Acceptor(pool, store, catalog, work, changes, keep, settings.share_results)
+        listen_url = None if pooler else database_url
+        try:
+            yield App(pool, listen_url, store, catalog, work, changes, acceptor, parts or Parts())
+        finally:
+            await work.close()
+            await changes.close()
+            await store.close()
+
+
+def _open_store(settings: Settings) -> Store:
+    place = settings.store or str(settings.data / "store")
+    try:
+        return open_store(place)
+    except OSError as exc:
+        raise StartError(
+            f"The store {place.partition('?')[0]} can't be used: {exc.strerror or exc}.\n"
+            "Make it writable for this user, or set DOCMILL_STORE to another place."
+        ) from exc
+
+
+def find_catalog(allowed: Sequence[str], default: str) -> PipelineCatalog:
+    """The installed pipelines and what each takes: of the mappings those allowed, empty for all."""
+    loaded = installed.load_pipelines(sorted(installed.find_installed()))
+    for name, stack in loaded.broken.items():
+        log.error("pipeline.broken", pipeline=name, stack=stack)
+    known = loaded.pipelines.items()
+    offered = {name: plugins.list_mappings(one) for name, one in known}
+    if not loaded.broken:  # those of a broken pipeline can't be known
+        _check_mappings({name for names in offered.values() for name in names}, allowed, default)
+    mappings = {name: _order_mappings(names, allowed, default) for name, names in offered.items()}
+    return PipelineCatalog(
+        {name: one.accepts for name, one in known},
+        {name: names for name, names in mappings.items() if names},
+        frozenset(name for name, one in known if plugins.takes_fields(one)),
+    )
+
+
+def _order_mappings(names: Sequence[str], allowed: Sequence[str], default: str) -> tuple[str, ...]:
+    """Those allowed, the default first and the others in the pipeline's order."""
+    kept = [name for name in names if not allowed or name in allowed]
+    return tuple(sorted(kept, key=lambda name: name != default))
+
+
+def _check_mappings(installed: set[str], allowed: Sequence[str], default: str) -> None:
+    if unknown := sorted({*allowed, default} - installed):
+        raise StartError(
+            f"There is no mapping {', '.join(unknown)}.\n"
+            "DOCMILL_MAPPINGS and DOCMILL_DEFAULT_MAPPING take these: "
+            f"{', '.join(sorted(installed))}."
+        )
+    if allowed and default not in allowed:
+        raise StartError(
+            f"The default mapping {default} is not allowed.\n"
+            f"Set DOCMILL_DEFAULT_MAPPING to one of DOCMILL_MAPPINGS: {', '.join(allowed)}."
+        )
+
+
+async def check_database(settings: Settings, database_url: str) -> None:
+    """Refuse to start on a database that cannot keep our promises."""
+    try:
+        conn = await psycopg.AsyncConnection.connect(database_url, connect_timeout=10)
+    except (*OUTAGES, psycopg.ProgrammingError) as exc:
+        raise StartError(
+            f"The database can't be reached: {exc}\nCheck DATABASE_URL and that PostgreSQL runs."
+        ) from exc
+    async with conn:
+        row = await (await conn.execute("SHOW synchronous_commit")).fetchone()
+    if row == ("off",) and not settings.allow_async_commit:
+        raise StartError(
+            "The database runs with synchronous_commit=off and may forget what it acknowledged.\n"
+            "Turn it on, or set DOCMILL_ALLOW_ASYNC_COMMIT=true if you accept losing jobs."
+        )
+    if pending := await migrate.find_pending(database_url):
+        raise StartError(
+            f"The database lacks {len(pending)} migrations, first {pending[0]}.\n"
+            "Run `docmill migrate`."
+        )
+
+
+def log_to_stderr(settings: Settings) -> None:
+    """JSON lines, or readable ones when a person is watching."""
+    pretty = sys.stderr.isatty() and not settings.production
+    renderer = structlog.dev.ConsoleRenderer() if pretty else structlog.processors.JSONRenderer()
+    level = logging.getLevelNamesMapping()[settings.log_level.upper()]
+    logging.basicConfig(level=max(level, logging.WARNING), format="%(message)s")
+    # It tells of every attempt; those who wait say so once.
+    logging.getLogger("psycopg.pool").setLevel(logging.ERROR)
+    structlog.configure(
+        processors=[
+            structlog.contextvars.merge_contextvars,
+            structlog.processors.add_log_level,
+            structlog.processors.TimeStamper(fmt="iso", utc=True),
+            structlog.processors.format_exc_info,
+            _drop_nulls,
+            renderer,
+        ],
+        wrapper_class=structlog.make_filtering_bound_logger(level),
+        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+        cache_logger_on_first_use=True,
+    )
+
+
+def _drop_nulls(_: Any, __: str, event: EventDict) -> EventDict:
+    return {key: value for key, value in event.items() if value is not None}
+
+
+# What comes by a bucket has nobody waiting for it: 5, 15 and 60 minutes.
+BUCKET_RETRY: Final = RetryRule(attempts=4, delays_seconds=(300, 900, 3600))
+
+
+def configure(config: type[Config], settings: Settings, prefix: str = "", **given: Any) -> Config:
+    """A config class from the settings of the same names: `lease` is `lease_seconds`.
+
+    So a setting reaches its user by being named there. `given` is what has no setting of its name.
+    """
+    names = [each.name for each in fields(config) if each.name not in given]
+    found = {name: _find_setting(settings, prefix + name) for name in names}
+    return config(**{name: value[0] for name, value in found.items() if value}, **given)
+
+
+def _find_setting(settings: Settings, name: str) -> tuple[Any, ...]:
+    """Its value, alone in a tuple, or nothing."""
+    known = Settings.model_fields
+    if name in known:
+        value = getattr(settings, name)
+        return (value.get_secret_value() if isinstance(value, SecretStr) else value,)
+    for unit in ("seconds", "days"):
+        if f"{name}_{unit}" in known:
+            return (timedelta(**{unit: getattr(settings, f"{name}_{unit}")}),)
+    return ()
+
+
+def worker_config(settings: Settings, installed: Sequence[str]) -> worker.WorkerConfig:
+    return configure(
+        worker.WorkerConfig,
+        settings,
+        pipelines=settings.pipelines or tuple(installed),
+        slots=settings.worker_slots,
+        long_after=timedelta(seconds=settings.long_seconds),
+        keep=timedelta(days=settings.keep_results_days),
+        retry=_retry_rule(settings, RetryRule(attempts=settings.attempts)),
+        retries={
+            name: _retry_rule(settings, rule)
+            for name, rule in {settings.bucket_pipeline: BUCKET_RETRY, **settings.retries}.items()
+        },
+    )
+
+
+def _retry_rule(settings: Settings, rule: RetryRule) -> Retry:
+    return Retry(
+        rule.attempts,
+        timedelta(seconds=settings.retry_seconds),
+        timedelta(seconds=settings.retry_jitter_seconds),
+        tuple(timedelta(seconds=seconds) for seconds in rule.delays_seconds),
+    )
+
+
+def web_config(settings: Settings) -> WebConfig:
+    return configure(
+        WebConfig,
+        settings,
+        auth_mode=settings.auth_mode or "session",
+        hosts=(settings.host, *settings.hosts),
+        tokens=configure(TokenConfig, settings, "jwt_", desk_users=settings.desk_users),
+        secure_cookies=settings.production,
+        disk_limit=settings.disk_limit_percent / 100,
+        switches=_find_switches(settings),
+    )
+
+
+def _find_switches(settings: Settings) -> frozenset[str]:
+    named = {room.enabled_by for room in installed.find_rooms().rooms.values() if room.enabled_by}
+    return frozenset(name for name, on in settings.model_dump(include=named).items() if on)
+
+
+def pipeline_options(settings: Settings) -> dict[str, dict[str, Any]]:
+    """The settings that the runs of a pipeline are told, besides what their job says."""
+    return {
+        room.pipeline: settings.model_dump(include={*room.settings})
+        for room in installed.find_rooms().rooms.values()
+        if room.settings
+    }
+
+
+def sandbox_limits(settings: Settings) -> RunLimits:
+    return configure(
+        RunLimits,
+        settings,
+        "child_",
+        memory_bytes=settings.child_memory_mb * 1024 * 1024,
+        total=timedelta(seconds=settings.child_seconds),
+        cpu_per_mb=timedelta(seconds=settings.child_cpu_seconds_per_mb),
+    )
+
+
+def upkeep_config(
+    settings: Settings, services: App, rules: worker.WorkerConfig, identity: Identity
+) -> Upkeep:
+    return Upkeep(
+        services.pool,
+        services.store,
+        services.work,
+        services.changes,
+        rules,
+        identity,
+        keep_events=timedelta(days=settings.keep_events_days),
+        rescue_every=timedelta(seconds=settings.rescue_seconds),
+        patience=timedelta(seconds=settings.breaker_patience_seconds),
+    )
+
+
+OPENAI_TIMEOUT: Final = timedelta(seconds=120)
+SEARCH_TIMEOUT: Final = timedelta(seconds=5)  # somebody waits for an answer
+
+
+async def open_gateways(settings: Settings, stack: AsyncExitStack) -> dict[str, GatewayRunner]:
+    """The pipelines that a service runs for us."""
+    if settings.gateway_url is None:
+        return {}
+    client = await stack.enter_async_context(GatewayClient(settings.gateway_url))
+    # Jobs that wait for the gateway are failed by the upkeep, each after its own time.
+    return {"invoice": GatewayRunner(client, ServiceGuard("gateway", patience=timedelta.max))}
+
+
+async def open_services(settings: Settings, stack: AsyncExitStack) -> dict[str, Service]:
+    """By name. To add one, add its answer: a client's method behind a function of a Question."""
+    answers = {
+        **await _open_openai(settings, stack),
+        **await _open_ai_parser(settings, stack),
+        **await _open_reader(settings, stack),
+    }
+    patience = timedelta(seconds=settings.breaker_patience_seconds)
+    return {
+        name: Service(ServiceGuard(name, patience=patience), answer)
+        for name, answer in answers.items()
+    }
+
+
+async def _open_openai(settings: Settings, stack: AsyncExitStack) -> dict[str, ServiceCall]:
+    """Only with a model's name: a key that lies around for other tools sends no document away."""
+    endpoint = await stack.enter_async_context(_openai_endpoint(settings, OPENAI_TIMEOUT))
+    answers: dict[str, ServiceCall] = {}
+    if settings.openai_embedding_model:
+        embedder = OpenAI(endpoint, settings.openai_embedding_model)
+        answers["embed"] = lambda question: embedder.embed(question.request)
+    if settings.openai_model:
+        writer = OpenAI(endpoint, settings.openai_model)
+        answers["complete"] = lambda question: writer.complete(question.request)
+    return answers
+
+
+def _openai_endpoint(settings: Settings, timeout: timedelta) -> Endpoint:
+    key = settings.openai_api_key
+    headers = {"authorization": f"Bearer {key.get_secret_value()}"} if key else {}
+    return Endpoint(settings.openai_url, timeout=timeout, headers=headers)
+
+
+async def open_embedder(settings: Settings, stack: AsyncExitStack) -> Embed:
+    """What makes the vectors of questions: the same model that makes those of passages.
+
+    While it is left alone nobody waits for it: words are searched for without it.
+    """
+    if settings.openai_embedding_model is None:
+        return embed_locally
+    endpoint = await stack.enter_async_context(_openai_endpoint(settings, SEARCH_TIMEOUT))
+    client, guard = OpenAI(endpoint, settings.openai_embedding_model), ServiceGuard("embed")
+
+    async def ask(text: str) -> tuple[str, list[float]] | None:
+        asked = {"texts": [text], "dimensions": embeddings.WIDTH}
+        answer = await guard.through(partial(client.embed, asked))
+        (vector,) = answer["vectors"]
+        return (answer["model"], vector) if len(vector) == embeddings.WIDTH else None
+
+    return ask
+
+
+async def _open_ai_parser(settings: Settings, stack: AsyncExitStack) -> dict[str, ServiceCall]:
+    if settings.ai_parser_url is None:
+        return {}
+    endpoint = Endpoint(settings.ai_parser_url, timeout=ai_parser.TIMEOUT, trust_env=False)
+    parser = AIParser(await stack.enter_async_context(endpoint))
+
+    async def parse(question: ServiceRequest) -> Any:
+        pdf = await asyncio.to_thread(read_document, question)
+        return await parser.parse(str(question.job.document_id), pdf)
+
+    return {"parse_trades": parse}
+
+
+async def _open_reader(settings: Settings, stack: AsyncExitStack) -> dict[str, ServiceCall]:
+    if settings.reader != "azure":
+        return {}
+    key, azure = settings.reader_key, load_azure()
+    assert settings.reader_endpoint
+    assert key
+    account = azure.AzureAccount(
+        settings.reader_endpoint, key.get_secret_value(), settings.reader_model
+    )
+    reader = await azure.open_reader(account, stack)
+
+    async def analyze(question: ServiceRequest) -> Any:
+        document = partial(asyncio.to_thread, read_document, question)
+        return await reader.analyze(question.request, document, question.note)
+
+    return {"analyze": analyze}
+
+
+def load_azure() -> Any:
+    """The module that knows Azure's SDK, which is an extra. Raises CannotStart without it."""
+    try:
+        return importlib.import_module("docmill.services.azure")
+    except ImportError as exc:
+        raise StartError(
+            f"DOCMILL_READER=azure needs a library that is not installed ({exc.name}).\n"
+            "Run: pip install 'docmill[azure-reader]'."
+        ) from exc
+
+
+def read_document(question: ServiceRequest) -> bytes:
+    """The whole document; the run's own place in the file stays where it is."""
+    pieces: list[bytes] = []
+    place = 0
+    while piece := os.pread(question.document, 1 << 20, place):
+        pieces.append(piece)
+        place += len(piece)
+    return b"".join(pieces)
+
+
+# What every installation has; the other rooms are found by their entry points.
+PACKAGES: Final = ("docmill.jobs", "docmill.documents")
+ROUTERS: Final = (
+    upload.router,
+    api.router,
+    downloads.router,
+    originals.router,
+    originals.files_router,
+    documents_api.bucket_router,
+    documents_api.pages_router,
+    documents_api.router,
+    events.router,
+    api.catalog_router,
+    pages.router,
+    documents_pages.router,
+)
+
+
+def create_web(
+    services: App,
+    config: WebConfig,
+    sandbox: PreviewSandbox | None = None,
+    *,
+    embed: Embed = embed_locally,
+    watched: WatchedBucket | None = None,
+) -> FastAPI:
+    """`embed` makes the vectors of what people search for."""
+    site, live = _create_site(services, config), LiveChanges(services.pool, services.listen_url)
+    shares, watched = SharedRuns(sandbox), watched or WatchedBucket(owners.desk("trading"))
+    site.add(services.acceptor, live, Estimator(services.pool), SearchModel(embed))
+    site.add(shares, PageViews(shares, site), SignedLinks(services.store), watched)
+    site.closers.append(live.close)
+    site.metrics.rooms += [JobMetrics(site.metrics), TradeMetrics(site.metrics)]
+    site.add(SiteJobs(site))
+    rooms = [
+        room
+        for room in installed.find_rooms().rooms.values()
+        if not room.enabled_by or room.enabled_by in config.switches
+    ]
+    routers = [*ROUTERS, *(plugins.resolve(one) for room in rooms for one in room.routers)]
+    packages = [*PACKAGES, *(room.package for room in rooms if room.package)]
+    return application.create_app(site, routers, packages, [live.running(), watched.running()])
+
+
+def _create_site(services: App, config: WebConfig) -> Site:
+    pool, store, parts = services.pool, services.store, services.parts
+    sessions = Sessions(pool, secure=config.secure_cookies)
+    return Site(
+        pool=pool,
+        store=store,
+        work=services.work,
+        changes=services.changes,
+        catalog=services.catalog,
+        parts=parts,
+        config=config,
+        metrics=Metrics(),
+        auth=Authenticator(config, TokenReader(config.tokens), sessions),
+        readiness=Readiness(pool, store, parts),
+        limits=RateLimits(config, pool),
+    )

@@ -1,0 +1,63 @@
+"""Files under way, shown as they go: a bar each on a terminal, plain lines elsewhere."""
+
+from types import TracebackType
+from typing import Self
+
+from rich.console import Console
+from rich.filesize import decimal
+from rich.progress import BarColumn, Progress, TaskID, TextColumn
+
+
+class ProgressBoard:
+    """Shows only what is under way; what has ended becomes a line above the bars."""
+
+    def __init__(self, console: Console, *, quiet: bool) -> None:
+        """`quiet` prints no lines: somebody prints JSON instead."""
+        self._quiet: bool = quiet
+        self._console: Console = console
+        self._bars: Progress = Progress(
+            TextColumn("{task.description}", markup=False),
+            BarColumn(bar_width=24),
+            TextColumn("{task.percentage:>3.0f} %"),
+            TextColumn("{task.fields[detail]}", markup=False),
+            console=console,
+            transient=True,
+            disable=not console.is_terminal,
+        )
+
+    def __enter__(self) -> Self:
+        self._bars.start()
+        return self
+
+    def __exit__(
+        self, _: type[BaseException] | None, __: BaseException | None, ___: TracebackType | None
+    ) -> None:
+        self._bars.stop()
+
+    def line(self, name: str) -> "ProgressLine":
+        return ProgressLine(self._bars, self._bars.add_task(name, total=100, detail=""))
+
+    def say(self, text: str, style: str = "") -> None:
+        if not self._quiet:
+            self._console.print(text, markup=False, style=style)
+
+
+class ProgressLine:
+    """One file's bar: first its upload, then its conversion."""
+
+    def __init__(self, bars: Progress, task: TaskID) -> None:
+        self._bars: Progress = bars
+        self._task: TaskID = task
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._bars.remove_task(self._task)
+
+    def sent(self, done: int, total: int) -> None:
+        detail = f"uploading {decimal(done)} of {decimal(total)}"
+        self._bars.update(self._task, completed=done, total=max(total, 1), detail=detail)
+
+    def converting(self, percent: int, detail: str) -> None:
+        self._bars.update(self._task, completed=percent, total=100, detail=detail)

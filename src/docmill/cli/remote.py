@@ -1,0 +1,120 @@
+"""The client as commands use it: the session is kept between them, advice speaks of options."""
+
+import io
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from typing import Annotated, Any, Final, Self
+
+import httpx2
+import typer
+
+from docmill.cli import sessions
+from docmill.cli.console import err
+from docmill.cli.files import OpenDocument
+from docmill.client.answers import Advice, Refused, read_json
+from docmill.client.asynchronous import HERE, LARGEST_PAGE, AsyncClient
+
+__all__ = ["HERE", "LARGEST_PAGE", "Refused", "RemoteClient", "Token", "Url"]
+
+COOKIE: Final = "docmill_session"
+SECURE_COOKIE: Final = f"__Host-{COOKIE}"
+
+# What a command can do, where the API's own advice is for programs.
+ADVICE: Final = Advice(
+    silent="Start it with `docmill serve`, or give --url.",
+    address=f"Give one like {HERE} with --url or DOCMILL_URL.",
+    stranger="Check --url; a proxy before docmill may be in trouble.",
+    by_code={
+        "UNAUTHORIZED": "Give a valid token with --token or DOCMILL_TOKEN.",
+        "FORBIDDEN": "Give the token that uploaded it, with --token or DOCMILL_TOKEN.",
+        "JOB_NOT_FOUND": "Check the id; `docmill jobs` lists yours.",
+        "RATE_LIMITED": "Try again in a minute.",
+    },
+)
+
+Url = Annotated[
+    str, typer.Option(help="Where docmill runs.", envvar="DOCMILL_URL", rich_help_panel="Where")
+]
+Token = Annotated[
+    str | None,
+    typer.Option(
+        help="Your token, where docmill asks for one.",
+        envvar="DOCMILL_TOKEN",
+        rich_help_panel="Where",
+    ),
+]
+
+
+class CountedFile(io.FileIO):
+    """A file that tells how far it was read."""
+
+    def __init__(self, fd: int, on_read: Callable[[int], None]) -> None:
+        super().__init__(fd, "rb", closefd=False)
+        self._on_read: Callable[[int], None] = on_read
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        data = super().read(-1 if size is None else size) or b""
+        self._on_read(self.tell())
+        return data
+
+
+class RemoteClient(AsyncClient):
+    """Who has no token is who he was last time."""
+
+    def __init__(self, url: str, token: str | None) -> None:
+        super().__init__(url, token, words=ADVICE)
+        self._anonymous: bool = token is None
+
+    async def __aenter__(self) -> Self:
+        if self._anonymous:
+            await self._begin()
+        return self
+
+    async def _begin(self) -> None:
+        """Be who we were last time."""
+        if cookie := sessions.load_cookie(self.base):
+            self._send_cookie(cookie)
+            return
+        try:
+            with sessions.lock_sessions():
+                cookie = sessions.load_cookie(self.base) or await self._new_session()
+                if cookie is None:
+                    return
+                sessions.save_cookie(self.base, cookie)
+        except OSError as exc:
+            err.print(f"The session can't be kept in {sessions.sessions_file()}: {exc.strerror}.")
+        else:
+            self._send_cookie(cookie)
+
+    def _send_cookie(self, cookie: str) -> None:
+        """By both names: whether docmill stands behind TLS is its own affair."""
+        self._http.headers["cookie"] = f"{COOKIE}={cookie}; {SECURE_COOKIE}={cookie}"
+
+    async def _asked(self, method: str, path: str, **given: Any) -> httpx2.Response:
+        """A docmill that does not know our session any more gives us another: that is kept."""
+        answer = await super()._asked(method, path, **given)
+        if self._anonymous and "cookie" in self._http.headers and (cookie := _read_cookie(answer)):
+            self._send_cookie(cookie)
+            with suppress(OSError), sessions.lock_sessions():
+                sessions.save_cookie(self.base, cookie)
+        return answer
+
+    async def _new_session(self) -> str | None:
+        """None where docmill asks for no session: it serves one person alone."""
+        answer = await self._asked("GET", "/api/jobs", params={"limit": 1})
+        cookie = _read_cookie(answer)
+        if cookie is None and "jobs" not in read_json(answer, ADVICE):
+            raise Refused(f"It is not docmill that answers at {self.base}.", "Give --url.")
+        return cookie
+
+    async def upload(
+        self, document: OpenDocument, wanted: Mapping[str, str], on_read: Callable[[int], None]
+    ) -> dict[str, Any]:
+        """Streams: the file is read as the connection takes it."""
+        with CountedFile(document.fd, on_read) as file:
+            files = {"file": (document.filename, file)}
+            return await self.ask("POST", "/api/upload", data=dict(wanted), files=files)
+
+
+def _read_cookie(answer: httpx2.Response) -> str | None:
+    return answer.cookies.get(SECURE_COOKIE) or answer.cookies.get(COOKIE)

@@ -1,0 +1,75 @@
+"""NOTIFY and LISTEN: hints that make things start at once. Nothing depends on one arriving."""
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import suppress
+from typing import Final
+
+import psycopg
+from psycopg import sql
+
+from docmill.db.pool import Outage, Pool
+
+WORK: Final = "docmill_work"
+CHANGES: Final = "docmill_changes"
+CANCELLED: Final = "docmill_cancelled"
+QUIET: Final = 0.1
+AGAIN: Final = 1.0
+
+NOTIFY: Final = "SELECT pg_notify(%s, '')"
+
+
+class Notifier:
+    """Rings a channel after commits: at once, then at most every 100 ms.
+
+    A NOTIFY inside every committing transaction would halve the throughput of many writers.
+    """
+
+    def __init__(self, pool: Pool, channel: str) -> None:
+        self._pool: Pool = pool
+        self._channel: str = channel
+        self._wanted: asyncio.Event = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+
+    def ring(self) -> None:
+        self._wanted.set()
+        if self._task is None or self._task.done():
+            self._task = asyncio.create_task(self._run())
+
+    async def _run(self) -> None:
+        while self._wanted.is_set():
+            self._wanted.clear()
+            with suppress(psycopg.Error):
+                async with self._pool.connection() as conn:
+                    await conn.execute("SET LOCAL synchronous_commit = off")
+                    await conn.execute(NOTIFY, (self._channel,))
+            await asyncio.sleep(QUIET)
+
+    async def close(self) -> None:
+        if self._task:
+            self._task.cancel()
+            with suppress(asyncio.CancelledError):
+                await self._task
+
+
+async def listen(url: str, *channels: str) -> AsyncGenerator[psycopg.Notify | None]:
+    """Notifications for ever; None with every new connection, before which some may be missed."""
+    outage = Outage("signals")
+    while True:
+        try:
+            async for word in _listen_once(url, *channels):
+                outage.end()
+                yield word
+        except psycopg.Error as exc:
+            outage.begin(exc)
+        await asyncio.sleep(AGAIN)
+
+
+async def _listen_once(url: str, *channels: str) -> AsyncGenerator[psycopg.Notify | None]:
+    """On a direct connection: behind a transaction pooler nothing would ever be heard."""
+    async with await psycopg.AsyncConnection.connect(url, autocommit=True) as conn:
+        for channel in channels:
+            await conn.execute(sql.SQL("LISTEN {}").format(sql.Identifier(channel)))
+        yield None
+        async for word in conn.notifies():
+            yield word

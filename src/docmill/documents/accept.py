@@ -1,0 +1,337 @@
+"""A file on its way in: hashed and counted while it streams, invisible until it is accepted."""
+
+import asyncio
+import hashlib
+import json
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+from enum import StrEnum
+from typing import Any, Final
+from uuid import UUID, uuid4
+
+from docmill.core import failpoints
+from docmill.core.documents import NewDocument, clean_filename, upload_key
+from docmill.core.faults import DocmillError
+from docmill.core.installed import PipelineCatalog
+from docmill.core.jobs import DocumentId, Job, JobId, Status
+from docmill.core.owners import Owner
+from docmill.db.notify import Notifier
+from docmill.db.pool import CommitUnknownError, Connection, Pool, TurnQueueByKey, connection, write
+from docmill.documents import queries
+from docmill.documents.content_types import (
+    HEAD_BYTES,
+    TAIL_BYTES,
+    ZIP_HEADER,
+    check_field_request,
+    check_pipeline,
+    check_type,
+)
+from docmill.queue import enqueue
+from docmill.storage.contract import Store, Writer
+
+BLOCK: Final = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class StagedFile:
+    """A file that has been read to its end and lies in the store without a name.
+
+    `tail`: the last bytes of an archive; nothing of other files.
+    """
+
+    id: UUID
+    key: str
+    filename: str
+    head: bytes
+    tail: bytes
+    bytes: int
+    sha256: str
+    writer: Writer
+
+
+class FileStage:
+    """Takes chunks of any size and writes them in blocks, so that memory does not grow."""
+
+    def __init__(
+        self, store: Store, filename: str, *, max_bytes: int, document_id: UUID | None = None
+    ) -> None:
+        self.id: UUID = document_id or uuid4()
+        self.filename: str = filename
+        self.key: str = upload_key(self.id)
+        self.head: bytes = b""
+        self.tail: bytes = b""
+        self.bytes: int = 0
+        self._max: int = max_bytes
+        self._store: Store = store
+        self._hash = hashlib.sha256()
+        self._block: bytearray = bytearray()
+        self._writer: Writer | None = None
+
+    async def write(self, chunk: bytes | bytearray | memoryview) -> None:
+        """Raises TOO_LARGE with the first byte over the limit."""
+        self.bytes += len(chunk)
+        if self.bytes > self._max:
+            raise DocmillError("TOO_LARGE", maxSize=self._max)
+        if len(self.head) < HEAD_BYTES:
+            self.head += bytes(chunk[: HEAD_BYTES - len(self.head)])
+        if self.head.startswith(ZIP_HEADER):
+            self.tail = (self.tail + bytes(chunk[-TAIL_BYTES:]))[-TAIL_BYTES:]
+        self._block += chunk
+        if len(self._block) >= BLOCK:
+            await self._flush()
+
+    async def finish(self) -> StagedFile:
+        await self._flush()
+        assert self._writer is not None
+        return StagedFile(
+            id=self.id,
+            key=self.key,
+            filename=self.filename,
+            head=self.head,
+            tail=self.tail,
+            bytes=self.bytes,
+            sha256=self._hash.hexdigest(),
+            writer=self._writer,
+        )
+
+    async def abort(self) -> None:
+        if self._writer:
+            await self._writer.abort()
+
+    async def _flush(self) -> None:
+        if self._writer is None:
+            self._writer = await self._store.writer(self.key)
+        block, self._block = self._block, bytearray()
+        if len(block) >= BLOCK // 16:
+            await asyncio.to_thread(self._hash.update, block)
+        else:
+            self._hash.update(block)
+        if block:
+            await self._writer.write(block)
+
+
+PROFILE: Final = "profile"
+
+
+@dataclass(frozen=True, slots=True)
+class Acceptor:
+    """What accept() works with."""
+
+    pool: Pool
+    store: Store
+    catalog: PipelineCatalog
+    work: Notifier
+    changes: Notifier
+    keep: timedelta | None
+    shared_dedupe: bool = False
+    turns: TurnQueueByKey = field(default_factory=TurnQueueByKey)
+
+
+@dataclass(frozen=True, slots=True)
+class JobRequest:
+    """What is to be done with a file, and for whom."""
+
+    owner: Owner
+    pipeline: str
+    mapping: str | None = None
+    priority: int | None = None
+    source: str = "upload"
+    request_key: str | None = None
+    options: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    meta: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+    @property
+    def from_bucket(self) -> bool:
+        """Such a document is known by its id, not by its content, and is kept for good."""
+        return self.source == "bucket"
+
+
+class AcceptOutcome(StrEnum):
+    CREATED = "created"
+    EXISTING = "existing"
+    REQUEUED = "requeued"
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    job: Job
+    outcome: AcceptOutcome
+
+
+async def accept(
+    acceptor: Acceptor, staged: StagedFile, wanted: JobRequest, *, position: int = 0
+) -> Accepted:
+    """Check, store, write down. After this returns, the job survives any crash."""
+    try:
+        check_pipeline(acceptor.catalog, wanted.pipeline, wanted.mapping)
+        check_field_request(acceptor.catalog, wanted.pipeline, wanted.options)
+        wanted = replace(
+            wanted, mapping=wanted.mapping or acceptor.catalog.default_mapping(wanted.pipeline)
+        )
+        document = _describe_document(acceptor, staged, wanted)
+        await staged.writer.commit()
+    except BaseException:
+        await staged.writer.abort()
+        raise
+    failpoints.hit("accept.stored")
+    accepted = await _record(acceptor, document, wanted, position)
+    if accepted.job.document_id != document.id:
+        await acceptor.store.delete(document.upload_key)
+    failpoints.hit("accept.committed")
+    acceptor.work.ring()
+    acceptor.changes.ring()
+    return accepted
+
+
+def _describe_document(acceptor: Acceptor, staged: StagedFile, wanted: JobRequest) -> NewDocument:
+    if not staged.bytes:
+        raise DocmillError("EMPTY_FILE")
+    return NewDocument(
+        id=DocumentId(staged.id),
+        sha256=staged.sha256,
+        bytes=staged.bytes,
+        content_type=check_type(acceptor.catalog, wanted.pipeline, staged.head, staged.tail),
+        original_filename=clean_filename(staged.filename),
+        source=wanted.source,
+        upload_key=staged.key,
+        meta=wanted.meta,
+    )
+
+
+async def _record(
+    acceptor: Acceptor, document: NewDocument, wanted: JobRequest, position: int
+) -> Accepted:
+    try:
+        # Those who send the same bytes wait here, not inside the database with a connection each.
+        async with acceptor.turns.turn(f"{wanted.owner.key} {document.sha256}"):
+            return await write(
+                acceptor.pool, lambda conn: _decide(conn, acceptor, document, wanted, position)
+            )
+    except CommitUnknownError as exc:
+        return await _resolve_commit(acceptor, document, exc)
+    except DocmillError:
+        if not wanted.from_bucket:  # another poller may have come to this very key
+            await acceptor.store.delete(document.upload_key)
+        raise
+
+
+async def _resolve_commit(
+    acceptor: Acceptor, document: NewDocument, outage: DocmillError
+) -> Accepted:
+    """The connection broke during COMMIT: look whether it happened before touching the file.
+
+    If that cannot be known the file stays; the sweep of orphans removes it when no row claims it.
+    """
+    with suppress(DocmillError):
+        async with connection(acceptor.pool) as conn:
+            job = await enqueue.find_job_of_document(conn, document.id)
+        if job:
+            return Accepted(job, AcceptOutcome.CREATED)
+        if document.source != "bucket":
+            await acceptor.store.delete(document.upload_key)
+    raise outage
+
+
+async def _decide(
+    conn: Connection, acceptor: Acceptor, document: NewDocument, wanted: JobRequest, position: int
+) -> Accepted:
+    """The job for this request: remembered by its key, known by its content, or new."""
+    wanted = await _add_profile(conn, acceptor, wanted)
+    dedupe_key = _make_dedupe_key(document, wanted)
+    await enqueue.ensure_owner(conn, wanted.owner.key, about=dedupe_key)
+    if wanted.from_bucket and (before := await enqueue.find_job_of_document(conn, document.id)):
+        return Accepted(before, AcceptOutcome.EXISTING)
+    key = None
+    if wanted.request_key:
+        key = enqueue.RequestKey(wanted.owner.key, wanted.request_key, position)
+        if before := await enqueue.find_request(conn, key):
+            return await _repeat_request(conn, before, document, wanted)
+    twin = await enqueue.find_twin(conn, dedupe_key)
+    if twin:
+        accepted = await _reuse(conn, twin)
+    else:
+        accepted = await _create(conn, acceptor, document, wanted)
+    if key:
+        await enqueue.record_request(conn, key, sha256=document.sha256, job_id=accepted.job.id)
+    return accepted
+
+
+async def _add_profile(conn: Connection, acceptor: Acceptor, wanted: JobRequest) -> JobRequest:
+    """With the owner's profile as it is now: the job keeps it, so it gives the same result again.
+
+    A profile that says nothing leaves no trace; the job's key is then the one it always had.
+    """
+    if not acceptor.catalog.mappings.get(wanted.pipeline):
+        return wanted
+    profile = await queries.read_profile(conn, wanted.owner.key)
+    return replace(wanted, options={**wanted.options, PROFILE: profile}) if profile else wanted
+
+
+async def _repeat_request(
+    conn: Connection, before: tuple[JobId, str], document: NewDocument, wanted: JobRequest
+) -> Accepted:
+    """The job of a request that comes again. One that asks for something else is another request.
+
+    A profile is no wish: it may have changed since.
+    """
+    job_id, sha256 = before
+    job, asked = await _load_job(conn, job_id), await enqueue.read_options(conn, job_id)
+    same = (job.pipeline, job.mapping) == (wanted.pipeline, wanted.mapping)
+    if sha256 != document.sha256 or not same or _own_options(asked) != _own_options(wanted.options):
+        raise DocmillError("KEY_REUSED")
+    return Accepted(job, AcceptOutcome.EXISTING)
+
+
+def _own_options(options: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: wish for name, wish in options.items() if name != PROFILE}
+
+
+async def _reuse(conn: Connection, twin: JobId) -> Accepted:
+    """The existing job as it is, or queued again if it failed."""
+    job = await _load_job(conn, twin)
+    if job.status is not Status.FAILED:
+        return Accepted(job, AcceptOutcome.EXISTING)
+    await enqueue.retry_job(conn, job)
+    return Accepted(await _load_job(conn, twin), AcceptOutcome.REQUEUED)
+
+
+async def _create(
+    conn: Connection, acceptor: Acceptor, document: NewDocument, wanted: JobRequest
+) -> Accepted:
+    original = None
+    if acceptor.shared_dedupe and not wanted.options:  # options, such as a profile, are one's own
+        original = await enqueue.find_original(
+            conn, document.sha256, wanted.pipeline, wanted.mapping
+        )
+    keep = None if wanted.from_bucket else acceptor.keep
+    await queries.insert_document(conn, wanted.owner.key, document, keep=keep)
+    asked = wanted.owner.priority if wanted.priority is None else wanted.priority
+    job = enqueue.NewJob(
+        id=JobId(uuid4()),
+        document_id=document.id,
+        owner=wanted.owner.key,
+        pipeline=wanted.pipeline,
+        mapping=wanted.mapping,
+        options=dict(wanted.options),
+        priority=min(asked, wanted.owner.priority),
+        dedupe_key=_make_dedupe_key(document, wanted),
+        duplicate_of=original,
+    )
+    await enqueue.add_job(conn, job)
+    await enqueue.enqueue(conn, job)
+    return Accepted(await _load_job(conn, job.id), AcceptOutcome.CREATED)
+
+
+async def _load_job(conn: Connection, job_id: JobId) -> Job:
+    job = await enqueue.find_job(conn, job_id)
+    assert job is not None, "written or locked in this transaction"
+    return job
+
+
+def _make_dedupe_key(document: NewDocument, wanted: JobRequest) -> str:
+    options = json.dumps(dict(wanted.options), sort_keys=True)
+    content = str(document.id) if wanted.from_bucket else document.sha256
+    parts = (wanted.owner.key, content, wanted.pipeline, wanted.mapping or "", options)
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()

@@ -1,0 +1,121 @@
+"""docmill objects: what came by the bucket of a running docmill, refused objects included."""
+
+import asyncio
+from collections.abc import Iterable, Mapping
+from typing import Annotated, Any, Final
+
+import typer
+from rich.filesize import decimal
+from rich.text import Text
+
+from docmill.cli.console import out, say, say_json
+from docmill.cli.options import AsJson
+from docmill.cli.remote import RemoteClient, Token, Url
+from docmill.cli.tables import STYLES, format_age, make_table, print_table
+from docmill.client.asynchronous import HERE, LARGEST_PAGE
+
+PATH: Final = "/api/bucket/objects"
+ObjectState = Annotated[
+    str | None,
+    typer.Option(help="Only these: registered, refused, queued, archived, failed, gone."),
+]
+
+
+def list_objects(
+    state: ObjectState = None,
+    limit: Annotated[int, typer.Option(min=0, help="How many; 0 for all.")] = 50,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    url: Url = HERE,
+    token: Token = None,
+) -> None:
+    """List what came by the bucket, with the state of each and why it was refused.
+
+    docmill objects --state failed
+
+    docmill objects --limit 0 --json | jq -r '.[] | select(.code == "NOT_PDF") | .key'
+    """
+    found = asyncio.run(
+        _fetch_objects(RemoteClient(url, token), limit, {"state": state} if state else {})
+    )
+    if as_json:
+        say_json(found)
+    elif found:
+        print_objects(found)
+    else:
+        say("No objects. Drop a PDF into incoming/ of the bucket.")
+
+
+async def _fetch_objects(
+    client: RemoteClient, limit: int, only: dict[str, str]
+) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = []
+    cursor: dict[str, str] = {}
+    async with client:
+        while not limit or len(found) < limit:
+            size = min(limit - len(found), LARGEST_PAGE) if limit else LARGEST_PAGE
+            asked = {**only, **cursor, "limit": str(size)}
+            page = await client.ask("GET", PATH, params=asked)
+            found += page["objects"]
+            if not page["next_cursor"]:
+                break
+            cursor = {"cursor": page["next_cursor"]}
+    return found
+
+
+def print_objects(objects: Iterable[Mapping[str, Any]]) -> None:
+    table = make_table("ID", "AGE", "FILE", "SIZE", "STATE", "")
+    table.columns[3].justify = "right"
+    for each in objects:
+        table.add_row(
+            each["id"][:8] if out.is_terminal else each["id"],
+            format_age(each["registered_at"]),
+            Text(each["filename"]),
+            decimal(each["bytes"]),
+            Text(each["state"], STYLES.get(each["state"], "")),
+            Text(f"{each['reason']} ({each['code']})" if each["code"] else ""),
+        )
+    print_table(table)
+
+
+def reprocess(
+    status: Annotated[
+        str | None, typer.Option(help="Only documents whose latest job is failed, complete ...")
+    ] = None,
+    pipeline: Annotated[str | None, typer.Option(help="Only of this pipeline.")] = None,
+    source: Annotated[str | None, typer.Option(help="Only from upload, api or bucket.")] = None,
+    error: Annotated[
+        str | None, typer.Option(help="Only those that failed with this code.")
+    ] = None,
+    limit: Annotated[int, typer.Option(min=1, max=500, help="How many at most.")] = 500,
+    wait: Annotated[bool, typer.Option("--wait", help="Come back when all are done.")] = False,
+    as_json: AsJson = False,
+    url: Url = HERE,
+    token: Token = None,
+) -> None:
+    """Read documents again that are already here, each by a new job.
+
+    Trades that nobody reviewed are replaced by what is read now; reviewed ones stay.
+
+    docmill reprocess --pipeline trades --status failed --wait
+    """
+    wish = {"status": status, "pipeline": pipeline, "source": source, "error_code": error}
+    given: dict[str, Any] = {name: value for name, value in wish.items() if value}
+    batch = asyncio.run(
+        _start_reprocess(RemoteClient(url, token), {**given, "limit": limit}, wait=wait)
+    )
+    if as_json:
+        say_json(batch)
+    else:
+        done = f"{batch['complete']} done, {batch['failed']} failed"
+        say(f"{batch['id']}: {batch['total']} documents, {done}.")
+
+
+async def _start_reprocess(
+    client: RemoteClient, wish: dict[str, Any], *, wait: bool
+) -> dict[str, Any]:
+    async with client:
+        batch = await client.ask("POST", "/api/reprocess", json=wish)
+        while wait and batch["status"] != "complete":
+            await asyncio.sleep(1)
+            batch = await client.ask("GET", f"/api/reprocess/{batch['id']}")
+        return batch

@@ -1,0 +1,257 @@
+"""Documents: one row per file that entered."""
+
+from dataclasses import asdict, dataclass
+from datetime import datetime, timedelta
+from typing import Any, Final
+from uuid import UUID
+
+from psycopg.rows import class_row
+from psycopg.types.json import Jsonb
+
+from docmill.core.documents import Document, NewDocument
+from docmill.core.jobs import ACTIVE_WORDS, DocumentId, JobId
+from docmill.core.owners import Owner, OwnerKey
+from docmill.db.pool import Connection
+from docmill.web.params import Cursor
+
+INSERT: Final = """
+INSERT INTO documents (id, owner, sha256, bytes, content_type, original_filename, source,
+                       upload_key, meta, expires_at)
+VALUES (%(id)s, %(owner)s, %(sha256)s, %(bytes)s, %(content_type)s, %(original_filename)s,
+        %(source)s, %(upload_key)s, %(meta)s, now() + %(keep)s)
+"""
+
+
+async def insert_document(
+    conn: Connection, owner: OwnerKey, document: NewDocument, *, keep: timedelta | None
+) -> None:
+    args = {
+        "id": document.id,
+        "owner": owner,
+        "sha256": document.sha256,
+        "bytes": document.bytes,
+        "content_type": document.content_type,
+        "original_filename": document.original_filename,
+        "source": document.source,
+        "upload_key": document.upload_key,
+        "meta": Jsonb(dict(document.meta)),
+        "keep": keep,
+    }
+    await conn.execute(INSERT, args)
+
+
+FIND: Final = """
+SELECT id, owner, sha256, bytes, content_type, original_filename, source, upload_key, meta,
+       created_at, expires_at, expired_at
+  FROM documents WHERE id = %s
+"""
+
+
+async def find_document(conn: Connection, document_id: DocumentId) -> Document | None:
+    async with conn.cursor(row_factory=class_row(Document)) as cur:
+        return await (await cur.execute(FIND, (document_id,))).fetchone()
+
+
+# A document whose job is still to run is kept whatever its age, and so is one a trade points to.
+LIST_EXPIRING_DOCUMENTS: Final = """
+SELECT id, upload_key FROM documents
+ WHERE upload_key IS NOT NULL AND expires_at < now()
+   AND NOT EXISTS (SELECT FROM jobs WHERE document_id = documents.id
+                      AND status = ANY(%s))
+   AND NOT EXISTS (SELECT FROM trades WHERE document_id = documents.id)
+ ORDER BY expires_at LIMIT %s
+"""
+
+
+async def list_expiring_documents(conn: Connection, limit: int) -> list[tuple[DocumentId, str]]:
+    return [
+        (row[0], row[1])
+        for row in await (
+            await conn.execute(LIST_EXPIRING_DOCUMENTS, (ACTIVE_WORDS, limit))
+        ).fetchall()
+    ]
+
+
+# A failed job without its file cannot be queued again, so it stops answering for its content.
+EXPIRE_DOCUMENT: Final = """
+WITH gone AS (
+    UPDATE documents SET upload_key = NULL, expired_at = now()
+     WHERE id = %s AND upload_key IS NOT NULL RETURNING id),
+freed AS (
+    UPDATE jobs SET dedupe_key = NULL FROM gone
+     WHERE document_id = gone.id AND status = 'failed' AND dedupe_key IS NOT NULL)
+INSERT INTO job_events (job_id, kind, meta)
+SELECT jobs.id, 'expired', '{"what": "upload"}' FROM jobs JOIN gone ON document_id = gone.id
+"""
+
+
+async def expire_document(conn: Connection, document_id: DocumentId) -> None:
+    await conn.execute(EXPIRE_DOCUMENT, (document_id,))
+
+
+DROP_ORPHAN_DOCUMENT: Final = """
+DELETE FROM documents
+ WHERE id = %s AND NOT EXISTS (SELECT FROM jobs WHERE document_id = documents.id)
+   AND NOT EXISTS (SELECT FROM trades WHERE document_id = documents.id)
+RETURNING upload_key
+"""
+
+
+async def drop_orphan_document(conn: Connection, document_id: DocumentId) -> str | None:
+    """Delete a document neither job nor trade refers to; the key of the file to delete with it."""
+    row = await (await conn.execute(DROP_ORPHAN_DOCUMENT, (document_id,))).fetchone()
+    return row[0] if row else None
+
+
+FIND_KNOWN_KEYS: Final = """
+SELECT upload_key FROM documents WHERE upload_key = ANY(%(keys)s)
+UNION ALL SELECT key FROM results WHERE key = ANY(%(keys)s)
+"""
+
+
+async def find_known_keys(conn: Connection, keys: list[str]) -> set[str]:
+    """Which of these stored keys some row points to."""
+    rows = await (await conn.execute(FIND_KNOWN_KEYS, {"keys": keys})).fetchall()
+    return {row[0] for row in rows}
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentRow:
+    id: DocumentId
+    owner: str
+    original_filename: str
+    sender_email: str | None
+    content_type: str
+    bytes: int
+    sha256: str
+    source: str
+    upload_key: str | None
+    received_at: datetime
+    job_id: JobId | None
+    pipeline: str | None
+    status: str | None
+    error_code: str | None
+    trades: int
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentFilter:
+    """None means any; `status` and `pipeline` are those of the latest job."""
+
+    status: str | None = None
+    pipeline: str | None = None
+    source: str | None = None
+    error_code: str | None = None
+    received_from: datetime | None = None
+    received_until: datetime | None = None
+    sender: str | None = None
+
+
+COLUMNS: Final = """
+SELECT d.id, d.owner, d.original_filename, d.meta ->> 'sender_email' AS sender_email,
+       d.content_type, d.bytes, d.sha256, d.source, d.upload_key, d.created_at AS received_at,
+       j.id AS job_id, j.pipeline, j.status, j.error_code,
+       (SELECT count(*) FROM trades WHERE document_id = d.id) AS trades
+  FROM documents d
+  LEFT JOIN LATERAL (SELECT id, pipeline, status, error_code FROM jobs
+                      WHERE document_id = d.id ORDER BY created_at DESC LIMIT 1) j ON true
+"""
+CONDITIONS: Final = """
+ WHERE (d.owner = %(owner)s OR (d.owner LIKE 'desk:%%'
+        AND ('*' = ANY(%(desks)s) OR substr(d.owner, 6) = ANY(%(desks)s))))
+   AND (%(status)s::text IS NULL OR j.status = %(status)s)
+   AND (%(pipeline)s::text IS NULL OR j.pipeline = %(pipeline)s)
+   AND (%(source)s::text IS NULL OR d.source = %(source)s)
+   AND (%(error_code)s::text IS NULL OR j.error_code = %(error_code)s)
+   AND (%(received_from)s::timestamptz IS NULL OR d.created_at >= %(received_from)s)
+   AND (%(received_until)s::timestamptz IS NULL OR d.created_at < %(received_until)s)
+   AND (%(sender)s::text IS NULL OR d.meta ->> 'sender_email' = %(sender)s)
+"""
+LIST: Final = (
+    COLUMNS
+    + CONDITIONS
+    + """
+   AND (d.created_at, d.id) < (%(created_at)s, %(id)s)
+ ORDER BY d.created_at DESC, d.id DESC LIMIT %(limit)s
+"""
+)
+
+
+async def list_documents(
+    conn: Connection, asker: Owner, only: DocumentFilter, *, after: Cursor | None, limit: int
+) -> list[DocumentRow]:
+    """The newest first, from where the last page ended."""
+    args = {
+        **asdict(only),
+        "owner": asker.key,
+        "desks": list(asker.desks),
+        "created_at": after.created_at if after else "infinity",
+        "id": after.id if after else UUID(int=0),
+        "limit": limit,
+    }
+    async with conn.cursor(row_factory=class_row(DocumentRow)) as cur:
+        return await (await cur.execute(LIST, args)).fetchall()
+
+
+FIND_ROW: Final = COLUMNS + " WHERE d.id = %s"
+
+
+async def find_document_row(conn: Connection, document_id: DocumentId) -> DocumentRow | None:
+    async with conn.cursor(row_factory=class_row(DocumentRow)) as cur:
+        return await (await cur.execute(FIND_ROW, (document_id,))).fetchone()
+
+
+@dataclass(frozen=True, slots=True)
+class ReprocessBatch:
+    """How far a reprocessing is, counted from its jobs."""
+
+    id: UUID
+    owner: str
+    asked: dict[str, Any]
+    total: int
+    created_at: datetime
+    complete: int
+    failed: int
+
+
+BEGIN_BATCH: Final = "INSERT INTO reprocesses (id, owner, asked, total) VALUES (%s, %s, %s, %s)"
+
+
+async def begin_batch(
+    conn: Connection, batch_id: UUID, owner: OwnerKey, *, asked: dict[str, Any], total: int
+) -> None:
+    await conn.execute(BEGIN_BATCH, (batch_id, owner, Jsonb(asked), total))
+
+
+FIND_BATCH: Final = """
+SELECT r.id, r.owner, r.asked, r.total, r.created_at,
+       count(*) FILTER (WHERE j.status = 'complete') AS complete,
+       count(*) FILTER (WHERE j.status IN ('failed', 'cancelled')) AS failed
+  FROM reprocesses r LEFT JOIN jobs j ON j.options ->> 'reprocess' = r.id::text
+ WHERE r.id = %s GROUP BY r.id
+"""
+
+
+async def find_batch(conn: Connection, batch_id: UUID) -> ReprocessBatch | None:
+    async with conn.cursor(row_factory=class_row(ReprocessBatch)) as cur:
+        return await (await cur.execute(FIND_BATCH, (batch_id,))).fetchone()
+
+
+READ_PROFILE: Final = "SELECT profile FROM owners WHERE owner = %s"
+
+
+async def read_profile(conn: Connection, owner: OwnerKey) -> dict[str, Any]:
+    """What the owner told about itself; empty for one who told nothing or was never here."""
+    row = await (await conn.execute(READ_PROFILE, (owner,))).fetchone()
+    return row[0] if row else {}
+
+
+SAVE_PROFILE: Final = """
+INSERT INTO owners (owner, profile) VALUES (%(owner)s, %(profile)s)
+ON CONFLICT (owner) DO UPDATE SET profile = excluded.profile
+"""
+
+
+async def save_profile(conn: Connection, owner: OwnerKey, profile: dict[str, Any]) -> None:
+    """Keep this profile in place of the last. Jobs that are there already keep theirs."""
+    await conn.execute(SAVE_PROFILE, {"owner": owner, "profile": Jsonb(profile)})

@@ -1,0 +1,1 @@
+"""Invoices: read, checked by people, written as the XML that others ask for."""

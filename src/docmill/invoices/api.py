@@ -1,0 +1,476 @@
+"""Reviews: what waits, what was read and edited, and the decision; approved ones for training."""
+
+from dataclasses import asdict
+from typing import Annotated, Any, ClassVar, Final
+from uuid import UUID
+
+from fastapi import APIRouter, Query
+from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema, create_model
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+
+from docmill.core.faults import DocmillError
+from docmill.db.pool import read_connection, write
+from docmill.documents import queries as documents_queries
+from docmill.invoices import edits, queries, reviews
+from docmill.invoices.edits import Edit, replay
+from docmill.invoices.profile import (
+    LONGEST_TEXT,
+    OPTS,
+    PROFILE_NAMES,
+    TRX_CODES,
+    Profile,
+    find_mistakes,
+    parse_profile,
+)
+from docmill.invoices.queries import (
+    APPROVED,
+    PENDING,
+    REJECTED,
+    STATUSES,
+    LessonRow,
+    ReviewRow,
+    Revision,
+)
+from docmill.invoices.reviews import Judgement, OpenReview
+from docmill.invoices.values import clean
+from docmill.web import json_body, params, problems
+from docmill.web.json_body import WholeNumber
+from docmill.web.params import Cursor, CursorText, Instant, bad_param
+from docmill.web.site import CurrentOwner, CurrentSite
+
+reviews_router = APIRouter(prefix="/api/reviews", tags=["reviews"])
+
+OPEN_FAULTS: Final = (
+    *problems.LOOKUP_FAULTS,
+    "NOT_READY",
+    "NOT_REVIEWABLE",
+    "EXPIRED",
+    "IO_ERROR",
+    "DAMAGED",
+)
+CHANGE_FAULTS: Final = (*OPEN_FAULTS, "BAD_REQUEST", "CROSS_SITE", "REVIEW_CONFLICT")
+MOST_EDITS: Final = 500
+MOST_REVISIONS: Final = (1 << 31) - 1
+ReviewStatusText = Annotated[str, WithJsonSchema(params.words_schema(STATUSES))]
+
+
+class ReviewShape(BaseModel):
+    job_id: str
+    filename: str
+    pipeline: str
+    mapping: str | None
+    created_at: Instant
+    status: str = Field(examples=list(STATUSES))
+    revision: int = Field(description="Say which one you saw when you change something")
+    doubts: int | None = Field(description="How many values the reader was not sure of")
+    reason: str | None = Field(description="Why it was rejected")
+    decided_by: str | None
+    decided_at: Instant | None
+
+
+class ReviewList(BaseModel):
+    reviews: list[ReviewShape]
+    next_cursor: str | None
+
+
+class RevisionShape(BaseModel):
+    """An edit with what was there before and after, or a decision."""
+
+    revision: int
+    kind: str = Field(examples=["edit", APPROVED, REJECTED])
+    path: str | None
+    before: Any
+    after: Any
+    reason: str | None
+    by: str
+    at: Instant
+
+
+class JudgedShape(BaseModel):
+    """What arithmetic and the mapping say."""
+
+    checks: dict[str, str] = Field(description="Each rule: held, broken or not applicable")
+    review: list[str] = Field(description="Paths a person should look at")
+    reasons: dict[str, str] = Field(description="Why, by path")
+    notes: list[str]
+    xml: str | None = Field(description="The document as it would be approved")
+    refusal: str | None = Field(description="Why there is no document")
+
+
+class ReviewDetail(ReviewShape, JudgedShape):
+    data: dict[str, Any] = Field(description="The invoice with all edits; evidence beside")
+    history: list[RevisionShape]
+
+
+class CheckAnswer(JudgedShape):
+    values: dict[str, Any] = Field(description="The edited values as they would be kept, by path")
+    mistakes: dict[str, str] = Field(description="What can't be kept and was left out, by path")
+
+
+class Decision(ReviewShape):
+    learned: list[str] = Field(description="Fields that the corrections taught")
+
+
+class SeenRevision(BaseModel):
+    model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
+
+    revision: WholeNumber = Field(ge=0, le=MOST_REVISIONS, description="The revision that you saw")
+
+
+class Edits(SeenRevision):
+    edits: list[Edit] = Field(min_length=1, max_length=MOST_EDITS)
+
+
+class Trial(BaseModel):
+    model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
+
+    edits: list[Edit] = Field(max_length=MOST_EDITS)
+
+
+class Rejection(SeenRevision):
+    reason: str = Field(min_length=1, max_length=1000)
+
+
+@reviews_router.get(
+    "",
+    summary="What waits for review, newest first; with `status` what was decided",
+    responses=problems.fault_responses("BAD_REQUEST", "UNAUTHORIZED", "DATABASE_DOWN", "BUSY"),
+)
+async def list_reviews(
+    site: CurrentSite,
+    owner: CurrentOwner,
+    status: Annotated[
+        list[ReviewStatusText] | None, Query(description="One or several, with commas")
+    ] = None,
+    cursor: CursorText = None,
+    limit: Annotated[int, Query(ge=1, le=200)] = 50,
+) -> ReviewList:
+    after = params.parse_cursor(cursor) if cursor else None
+    async with read_connection(site.pool) as conn:
+        found = await queries.list_reviews(
+            conn, owner.key, _parse_statuses(status or []), after=after, limit=limit + 1
+        )
+    last = found[limit - 1] if len(found) > limit else None
+    return ReviewList(
+        reviews=[_shape_review(each) for each in found[:limit]],
+        next_cursor=params.write_cursor(Cursor(last.created_at, last.job_id)) if last else None,
+    )
+
+
+def _parse_statuses(texts: list[str]) -> list[str]:
+    words = [word.strip(" ") for text in texts for word in text.split(",") if word.strip(" ")]
+    if set(words) - set(STATUSES):
+        raise params.bad_param("status", f"one of {', '.join(STATUSES)}")
+    return words or [PENDING]
+
+
+@reviews_router.get(
+    "/export",
+    summary="Approved reviews as training samples, one JSON object a line, oldest first",
+    response_class=Response,
+    responses=problems.fault_responses("UNAUTHORIZED", "DATABASE_DOWN", "BUSY")
+    | {200: {"description": "The samples", "content": {"application/jsonl": {}}}},
+)
+async def export_reviews(site: CurrentSite, owner: CurrentOwner) -> Response:
+    """Each line has what was read, what was approved, and the edits between."""
+    headers = {"content-disposition": 'attachment; filename="reviews.jsonl"'}
+    lines = reviews.stream_samples(site, owner)
+    return StreamingResponse(lines, media_type="application/jsonl", headers=headers)
+
+
+@reviews_router.get(
+    "/{job_id}",
+    summary="One review: the values as edited, what to look at, the XML, and its history",
+    responses=problems.fault_responses(*OPEN_FAULTS),
+)
+async def one_review(job_id: str, site: CurrentSite, owner: CurrentOwner) -> ReviewDetail:
+    review = await reviews.open_review(site, owner, job_id)
+    found = await reviews.judge(review, review.data)
+    return ReviewDetail(
+        **_review_facts(review),
+        **_judgement_facts(found),
+        data=review.data,
+        history=[_shape_revision(each) for each in review.history],
+    )
+
+
+@reviews_router.post(
+    "/{job_id}/edits",
+    summary="Change values, and put lines in or take them out; each is kept as a revision",
+    openapi_extra=json_body.describe_body(
+        Edits.model_json_schema(ref_template=json_body.SCHEMA_REF)
+    ),
+    responses=problems.fault_responses(*CHANGE_FAULTS),
+)
+async def edit_review(
+    job_id: str, request: Request, site: CurrentSite, owner: CurrentOwner
+) -> ReviewDetail:
+    """All or none. An edit of what was decided opens the review again."""
+    wish = await json_body.read_json(request, Edits)
+    review = await _open_as_seen(site, owner, job_id, wish)
+    if found := edits.make_changes(review.data, wish.edits):
+        await reviews.edit_review(site, owner, review, found)
+    return await one_review(job_id, site, owner)
+
+
+@reviews_router.post(
+    "/{job_id}/check",
+    summary="What arithmetic and the mapping would say after these edits; nothing is kept",
+    openapi_extra=json_body.describe_body(
+        Trial.model_json_schema(ref_template=json_body.SCHEMA_REF)
+    ),
+    responses=problems.fault_responses(*OPEN_FAULTS, "BAD_REQUEST", "CROSS_SITE"),
+)
+async def check_review(
+    job_id: str, request: Request, site: CurrentSite, owner: CurrentOwner
+) -> CheckAnswer:
+    wish = await json_body.read_json(request, Trial)
+    review = await reviews.open_review(site, owner, job_id)
+    found, wrong = edits.try_edits(review.data, wish.edits)
+    judged = await reviews.judge(review, replay(review.data, found))
+    return CheckAnswer(
+        **_judgement_facts(judged),
+        values={each.path: each.after for each in found},
+        mistakes={wish.edits[index].path: mistake.says for index, mistake in wrong.items()},
+    )
+
+
+@reviews_router.post(
+    "/{job_id}/approve",
+    summary="Approve what you saw: the document made of it becomes the download",
+    openapi_extra=json_body.describe_body(SeenRevision.model_json_schema()),
+    responses=problems.fault_responses(*CHANGE_FAULTS, "GW_4XX"),
+)
+async def approve_review(
+    job_id: str, request: Request, site: CurrentSite, owner: CurrentOwner
+) -> Decision:
+    """What was read before stays: `GET /api/jobs/{id}/download?original=true`."""
+    review = await _open_as_seen(
+        site, owner, job_id, await json_body.read_json(request, SeenRevision)
+    )
+    learned = await reviews.approve_review(site, owner, review)
+    return Decision(
+        **_review_facts(await reviews.open_review(site, owner, job_id)), learned=learned
+    )
+
+
+@reviews_router.post(
+    "/{job_id}/reject",
+    summary="Reject a result with a reason; the download stays as it is",
+    openapi_extra=json_body.describe_body(Rejection.model_json_schema()),
+    responses=problems.fault_responses(*CHANGE_FAULTS),
+)
+async def reject_review(
+    job_id: str, request: Request, site: CurrentSite, owner: CurrentOwner
+) -> ReviewShape:
+    wish = await json_body.read_json(request, Rejection)
+    review = await _open_as_seen(site, owner, job_id, wish)
+    if not (reason := clean(wish.reason)):
+        raise params.bad_param("body.reason", "says nothing")
+    await reviews.reject_review(site, owner, review, reason)
+    return ReviewShape(**_review_facts(await reviews.open_review(site, owner, job_id)))
+
+
+async def _open_as_seen(
+    site: CurrentSite, owner: CurrentOwner, job_id: str, seen: SeenRevision
+) -> OpenReview:
+    """The review, if nobody changed it since the asker looked."""
+    review = await reviews.open_review(site, owner, job_id)
+    if seen.revision != review.head.revision:
+        async with read_connection(site.pool) as conn:
+            raise await reviews.make_conflict(conn, review.job, seen.revision)
+    return review
+
+
+def _shape_review(each: ReviewRow) -> ReviewShape:
+    return ReviewShape.model_validate({**asdict(each), "job_id": str(each.job_id)})
+
+
+def _review_facts(review: OpenReview) -> dict[str, Any]:
+    job = review.job
+    return {
+        "job_id": str(job.id),
+        "filename": job.original_filename,
+        "pipeline": job.pipeline,
+        "mapping": job.mapping,
+        "created_at": job.created_at,
+        **asdict(review.head),
+    }
+
+
+def _judgement_facts(found: Judgement) -> dict[str, Any]:
+    return {**asdict(found), "xml": found.xml.decode() if found.xml else None}
+
+
+def _shape_revision(each: Revision) -> RevisionShape:
+    return RevisionShape(
+        revision=each.revision,
+        kind=each.kind,
+        path=each.path,
+        before=each.before,
+        after=each.after,
+        reason=each.reason,
+        by=each.made_by,
+        at=each.made_at,
+    )
+
+
+lessons_router = APIRouter(prefix="/api/lessons", tags=["reviews"])
+
+LESSON_FAULTS: Final = ("UNAUTHORIZED", "DATABASE_DOWN", "BUSY")
+
+
+class LessonShape(BaseModel):
+    id: str
+    field: str = Field(examples=["invoice_number"])
+    layout: str = Field(description="The layout it holds for, by its mark")
+    supplier: str = Field(description="Whose documents look so")
+    taught_by: str = Field(description="The document whose correction taught it")
+    job_id: str | None
+    created_at: Instant
+
+
+class LessonList(BaseModel):
+    learning: bool = Field(description="Off: nothing is learned, and nothing learned is used")
+    lessons: list[LessonShape]
+
+
+class Switch(BaseModel):
+    model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
+
+    learning: bool
+
+
+class Forgotten(BaseModel):
+    forgotten: int
+
+
+@lessons_router.get(
+    "", summary="What your corrections taught", responses=problems.fault_responses(*LESSON_FAULTS)
+)
+async def list_lessons(site: CurrentSite, owner: CurrentOwner) -> LessonList:
+    async with read_connection(site.pool) as conn:
+        learning = await queries.is_learning(conn, owner.key)
+        found = await queries.list_lessons(conn, owner.key)
+    return LessonList(learning=learning, lessons=[_shape_lesson(each) for each in found])
+
+
+@lessons_router.put(
+    "",
+    summary="Switch learning on or off",
+    openapi_extra=json_body.describe_body(Switch.model_json_schema()),
+    responses=problems.fault_responses("BAD_REQUEST", "CROSS_SITE", *LESSON_FAULTS),
+)
+async def switch_learning(request: Request, site: CurrentSite, owner: CurrentOwner) -> LessonList:
+    wish = await json_body.read_json(request, Switch)
+    await write(site.pool, lambda conn: queries.switch_learning(conn, owner.key, on=wish.learning))
+    return await list_lessons(site, owner)
+
+
+@lessons_router.delete(
+    "",
+    summary="Forget all lessons",
+    responses=problems.fault_responses("CROSS_SITE", *LESSON_FAULTS),
+)
+async def forget_lessons(site: CurrentSite, owner: CurrentOwner) -> Forgotten:
+    count = await write(site.pool, lambda conn: queries.forget_lessons(conn, owner.key))
+    return Forgotten(forgotten=count)
+
+
+@lessons_router.delete(
+    "/{lesson_id}",
+    summary="Forget one lesson",
+    responses=problems.fault_responses("CROSS_SITE", "LESSON_NOT_FOUND", *LESSON_FAULTS),
+)
+async def forget_lesson(lesson_id: str, site: CurrentSite, owner: CurrentOwner) -> Forgotten:
+    try:
+        known = UUID(lesson_id)
+    except ValueError as exc:
+        raise DocmillError("LESSON_NOT_FOUND") from exc
+    count = await write(site.pool, lambda conn: queries.forget_lessons(conn, owner.key, known))
+    if not count:
+        raise DocmillError("LESSON_NOT_FOUND")
+    return Forgotten(forgotten=count)
+
+
+def _shape_lesson(each: LessonRow) -> LessonShape:
+    return LessonShape(
+        id=str(each.id),
+        field=each.field,
+        layout=each.layout,
+        supplier=str(each.lesson.get("supplier", "")),
+        taught_by=each.taught_by,
+        job_id=str(each.job_id) if each.job_id else None,
+        created_at=each.created_at,
+    )
+
+
+profile_router = APIRouter(prefix="/api/profile", tags=["profile"])
+
+# Between these a number of JSON is written without an exponent, and means the same to the mappings.
+LEAST_RUPIAH: Final = 0.01
+MOST_RUPIAH: Final = 10**15
+PROFILE_FAULTS: Final = ("UNAUTHORIZED", "DATABASE_DOWN", "BUSY")
+
+
+ProfileText = Annotated[str, Field(max_length=LONGEST_TEXT)]
+Rate = (
+    ProfileText
+    | Annotated[int, Field(ge=1, le=MOST_RUPIAH)]
+    | Annotated[float, Field(ge=LEAST_RUPIAH, le=MOST_RUPIAH)]
+)
+CHOICES: Final = {"trx_code": TRX_CODES, "opt": OPTS}
+
+
+_PROFILE_FIELDS: Final[dict[str, Any]] = dict.fromkeys(PROFILE_NAMES, (ProfileText, "")) | {
+    "rates": (dict[str, Rate], {})
+}
+# Names that mean nothing are let through here: the mappings refuse them all at once.
+ProfileBody = create_model("Profile", __config__=ConfigDict(extra="allow"), **_PROFILE_FIELDS)
+
+
+def _profile_schema() -> dict[str, Any]:
+    schema: dict[str, Any] = ProfileBody.model_json_schema() | {"additionalProperties": False}
+    for name, codes in CHOICES.items():
+        schema["properties"][name]["enum"] = ["", *codes]
+    schema["properties"]["rates"]["propertyNames"] = {"pattern": "^[A-Za-z]{3}$"}
+    return schema
+
+
+@profile_router.get(
+    "",
+    summary="What the mappings know of the owner",
+    responses=problems.fault_responses(*PROFILE_FAULTS),
+)
+async def show_profile(site: CurrentSite, owner: CurrentOwner) -> Profile:
+    """Empty texts mean that nothing is known; nothing is made up."""
+    async with read_connection(site.pool) as conn:
+        return parse_profile(await documents_queries.read_profile(conn, owner.key))
+
+
+@profile_router.put(
+    "",
+    summary="Tell the mappings about the owner, in place of what was told before",
+    openapi_extra=json_body.describe_body(_profile_schema()),
+    responses=problems.fault_responses("BAD_REQUEST", "CROSS_SITE", *PROFILE_FAULTS),
+)
+async def tell_profile(request: Request, site: CurrentSite, owner: CurrentOwner) -> Profile:
+    """New jobs take it with them; jobs that are there already keep what they were given."""
+    profile = _check_profile(
+        (await json_body.read_json(request, ProfileBody)).model_dump(exclude_unset=True)
+    )
+    kept = {name: value for name, value in asdict(profile).items() if value}
+    await write(site.pool, lambda conn: documents_queries.save_profile(conn, owner.key, kept))
+    return profile
+
+
+def _check_profile(given: dict[str, Any]) -> Profile:
+    try:
+        profile = parse_profile(given)
+    except ValueError as exc:
+        raise bad_param("body", str(exc)) from exc
+    if found := find_mistakes(profile):
+        mistakes = [{"at": f"body.{name}", "message": message} for name, message in found]
+        raise DocmillError("BAD_REQUEST", mistakes=mistakes)
+    return profile

@@ -1,0 +1,155 @@
+"""The review page: the document beside its values, those to check first."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+from fastapi import APIRouter
+from starlette.responses import Response
+
+from docmill.core.owners import Owner
+from docmill.db.pool import read_connection
+from docmill.invoices import queries, reviews
+from docmill.invoices.fields import GROUPS, OF_LINE, kind_of, list_paths, title_of, value_at
+from docmill.invoices.queries import PENDING, Revision
+from docmill.invoices.reviews import Judgement, OpenReview
+from docmill.invoices.values import clean, is_object, look_up
+from docmill.web import render
+from docmill.web.site import CurrentOwner, CurrentSite, Site
+
+router = APIRouter(include_in_schema=False)
+
+PAGES_SHOWN: Final = 200
+WAITING_SHOWN: Final = 50
+STATUSES: Final = {"pending": "To review", "approved": "Approved", "rejected": "Rejected"}
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewField:
+    """A value as the page shows it."""
+
+    path: str
+    name: str
+    value: str
+    kind: str
+    reason: str
+    page: int | None
+    box: str
+    confidence: float | None
+    edited: bool
+    learned: str
+    lesson: str
+
+    @property
+    def id(self) -> str:
+        """For the page's own addresses, in which brackets and dots mean something else."""
+        return "f-" + self.path.replace("[", "-").replace("].", "-").replace(".", "-")
+
+
+@router.get("/review")
+async def waiting_page(site: CurrentSite, owner: CurrentOwner) -> Response:
+    async with read_connection(site.pool) as conn:
+        found = await queries.list_reviews(conn, owner.key, [PENDING], limit=WAITING_SHOWN + 1)
+    return render.render_page(
+        "reviews.html", waiting=found[:WAITING_SHOWN], more=len(found) > WAITING_SHOWN
+    )
+
+
+@router.get("/review/{job_id}")
+async def review_page(job_id: str, site: CurrentSite, owner: CurrentOwner) -> Response:
+    review = await reviews.open_review(site, owner, job_id)
+    context = await _build_context(site, owner, review)
+    pages = min(int(review.read.get("page_count") or 1), PAGES_SHOWN)
+    return render.render_page("review.html", **context, pages=range(1, pages + 1))
+
+
+@router.get("/review/{job_id}/values")
+async def review_values(job_id: str, site: CurrentSite, owner: CurrentOwner) -> Response:
+    """The values alone, to be put in place of those that a page shows."""
+    review = await reviews.open_review(site, owner, job_id)
+    return render.render_page("review_values.html", **await _build_context(site, owner, review))
+
+
+async def _build_context(site: Site, owner: Owner, review: OpenReview) -> dict[str, Any]:
+    found = await reviews.judge(review, review.data)
+    async with read_connection(site.pool) as conn:
+        waiting = await queries.list_reviews(conn, owner.key, [PENDING], limit=2)
+        learning = await queries.is_learning(conn, owner.key)
+        known = await queries.list_lessons(conn, owner.key, 100)
+    others = [each for each in waiting if each.job_id != review.job.id]
+    fields = {field.path: field for field in _review_fields(review, found)}
+    return {
+        "job": review.job,
+        "head": review.head,
+        "standing": STATUSES[review.head.status],
+        "doubtful": [fields[path] for path in found.review if path in fields and "[" not in path],
+        "groups": _group_fields(fields, found),
+        "lines": _line_fields(review, fields),
+        "lines_first": any(path.startswith("lines") for path in found.review),
+        "no_lines": found.reasons.get("lines", ""),
+        "count": len(found.review),
+        "xml": found.xml.decode() if found.xml else "",
+        "refusal": found.refusal or "",
+        "steps": [_describe_step(each) for each in reversed(review.history)],
+        "next": others[0] if others else None,
+        "learning": learning,
+        "lessons": [(each, title_of(each.field)) for each in known],
+    }
+
+
+def _review_fields(review: OpenReview, found: Judgement) -> Iterator[ReviewField]:
+    evidence: dict[str, Any] = review.data["evidence"]
+    for path in list_paths(review.data):
+        seen: dict[str, Any] = evidence.get(path) or {}
+        value, learned = value_at(review.data, path), seen.get("learned")
+        yield ReviewField(
+            path=path,
+            name=title_of(path),
+            value="" if value is None else str(value),
+            kind=kind_of(path),
+            reason=found.reasons.get(path, ""),
+            page=seen.get("page"),
+            box=" ".join(map(str, seen.get("box") or ())),
+            confidence=seen.get("confidence"),
+            edited=bool(seen.get("edited")),
+            learned=clean(look_up(learned, "from")),
+            lesson=clean(look_up(learned, "lesson")),
+        )
+
+
+def _group_fields(
+    fields: dict[str, ReviewField], found: Judgement
+) -> list[tuple[str, list[ReviewField]]]:
+    """What is not in doubt, by what it belongs to."""
+    sure = [field for field in fields.values() if field.path not in found.review]
+    groups = [
+        (title, [field for field in sure if field.path.rpartition(".")[0] == group])
+        for group, title in GROUPS.items()
+    ]
+    return [(title, inside) for title, inside in groups if inside]
+
+
+def _line_fields(review: OpenReview, fields: dict[str, ReviewField]) -> list[list[ReviewField]]:
+    count = len(review.data.get("lines") or ())
+    return [
+        [field for name in OF_LINE if (field := fields.get(f"lines[{index}].{name}"))]
+        for index in range(count)
+    ]
+
+
+def _describe_step(each: Revision) -> dict[str, Any]:
+    return {
+        "kind": each.kind,
+        "name": title_of(each.path) if each.path else "",
+        "before": _shorten(each.before),
+        "after": _shorten(each.after),
+        "reason": each.reason,
+        "by": each.made_by,
+        "at": each.made_at,
+    }
+
+
+def _shorten(value: Any) -> str:
+    if is_object(value):
+        return str(value.get("description") or value.get("amount") or "a line")
+    return "nothing" if value is None else str(value)

@@ -1,0 +1,94 @@
+"""From a sheet to an invoice: candidates collected, then the set taken that fits best."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from decimal import Decimal
+from typing import Final
+
+from docmill.core.plugins import Tools
+from docmill.invoices.reader.amounts import find_amounts
+from docmill.invoices.reader.header import read_header
+from docmill.invoices.reader.items import balance, make_lines, resolve
+from docmill.invoices.reader.lines import (
+    LineTable,
+    RawLine,
+    add_products,
+    count_proven,
+    find_bare_lines,
+    find_lines,
+)
+from docmill.invoices.reader.model import Invoice
+from docmill.invoices.reader.parties import find_parties
+from docmill.invoices.reader.totals import choose_totals, make_taxes, make_totals
+from docmill.invoices.values import NOTHING
+from docmill.reading import dates, numbers
+from docmill.reading.labels import TextSheet, find_phrases
+from docmill.reading.pages import Page, PagedDocument
+
+_ROLES_OF_SUMS: Final = frozenset({"net", "gross", "base"})
+_SUMS: Final = ("totals.net", "totals.tax", "totals.gross")
+_AMERICAN: Final = re.compile(r"\b(?:[A-Z]{2},? \d{5}(?:-\d{4})?|United States|USA)\b")
+
+
+def _find_table(sheet: TextSheet) -> LineTable:
+    """The lines under headings; where few of them add up, those that do without."""
+    named = find_lines(sheet)
+    if 2 * count_proven(named) > len(named.lines):
+        return named
+    bare = find_bare_lines(sheet)
+    return bare if count_proven(bare) > count_proven(named) else named
+
+
+def _include_extras(lines: Sequence[RawLine], nets: set[Decimal]) -> Sequence[RawLine]:
+    """The lines; with charges or discounts among them where only so they come to a printed net.
+
+    Where there are both, a sum was changed by them; a discount between lines is of the line above.
+    """
+    plain = [raw for raw in lines if not raw.extra]
+    extras = [raw.figures["amount"].number.value for raw in lines if raw.extra]
+    inside = any(raw.extra == "discount" for raw in lines[: len(plain)])
+    own = sum((raw.figures["amount"].number.value for raw in plain), NOTHING)
+    alike = len({value > 0 for value in extras}) == 1 and not inside and len(plain) > 1
+    return lines if alike and own not in nets and own + sum(extras) in nets else plain
+
+
+def detect_notation(sheet: TextSheet) -> TextSheet:
+    """The sheet with how its numbers and dates are to be read."""
+    texts = [row.text for row in sheet.rows]
+    first = dates.has_month_first(texts)
+    first = first if first is not None else any(_AMERICAN.search(text) for text in texts)
+    return replace(sheet, mark=numbers.find_decimal_mark(texts), month_first=first)
+
+
+def read_invoice(sheet: TextSheet) -> Invoice:
+    """The invoice on these pages, whose notation is known."""
+    phrases = find_phrases(sheet)
+    table = _find_table(sheet)
+    amounts = find_amounts(sheet, table.rows)
+    sums = {item.value for item in amounts if item.role in _ROLES_OF_SUMS}
+    nets = {item.value for item in amounts if item.role == "net"}
+    counted = add_products(sheet, _include_extras(table.lines, nets))
+    lines = balance([resolve(raw) for raw in counted], sums)
+    total = sum((line.amount for line in lines), NOTHING) if lines else None
+    chosen = choose_totals(amounts, total)
+    items = make_lines(sheet, lines, 0.9 if chosen.lines_fit else 0.6)
+    totals = make_totals(chosen, amounts)
+    boxes = [value.box for path in _SUMS if (value := totals.get(path)) and value.box]
+    values = {
+        **read_header(sheet, phrases, boxes),
+        **find_parties(sheet, phrases, table.rows),
+        **totals,
+    }
+    return Invoice(values, items, make_taxes(chosen, amounts, items))
+
+
+def read_pages(document: PagedDocument, tools: Tools) -> list[Page]:
+    """All pages, told one by one: a page that is a picture takes seconds."""
+    pages: list[Page] = []
+    for page in document.pages:
+        pages.append(page)
+        percent = 50 * page.number // document.page_count
+        tools.progress(percent, f"page {page.number} of {document.page_count}")
+    tools.progress(50, f"pages read: {len(pages)}")
+    return pages

@@ -1,0 +1,75 @@
+"""Patterns of the words that invoices use; the words are in `reading/lexicon`.
+
+Labels are compared squeezed: `Invoice No.`, `InvoiceNo` and `INVOICE-NO` are one.
+"""
+
+import re
+from typing import Final
+
+from docmill.reading.lexicon import lexicon
+
+_WORDS: Final = lexicon()
+CURRENCY_MARKS: Final = re.compile(
+    r"\((?:eur|usd|idr|rp|gbp|€|\$)[^)]*\)|[€$£]|(?<!\w)(?:Rp|IDR|EUR|USD)\.?(?!\w)", re.IGNORECASE
+)
+
+
+def label_pattern(concept: str, before: str = "", after: str = "") -> re.Pattern[str]:
+    """A squeezed label, from end to end."""
+    words = _WORDS.pattern("invoice", concept, squeezed=True)
+    return re.compile(f"{before}{words}{after}")
+
+
+def amount_words(concept: str) -> str:
+    """What the label of an amount may say, folded."""
+    return _WORDS.pattern("invoice amount", concept)
+
+
+def amount_pattern(concept: str) -> re.Pattern[str]:
+    """The same as whole words."""
+    return re.compile(rf"\b{amount_words(concept)}\b")
+
+
+def stem_pattern(concept: str) -> re.Pattern[str]:
+    """Words or parts of words in the folded heading of a column."""
+    return re.compile(rf"(?<!\w){_WORDS.pattern('invoice stem', concept)}(?!\w)")
+
+
+def printed_words(concept: str) -> str:
+    """Words about names and addresses, as they are printed."""
+    return _WORDS.pattern("invoice name", concept)
+
+
+def printed_pattern(concept: str, before: str = "", after: str = "") -> re.Pattern[str]:
+    """The same in any case, with what stands around them."""
+    return re.compile(f"{before}{printed_words(concept)}{after}", re.IGNORECASE)
+
+
+def _prose(concept: str, edge: str = r"\b") -> re.Pattern[str]:
+    words = _WORDS.pattern("invoice", concept)
+    return re.compile(f"{edge}{words}{edge}", re.IGNORECASE)
+
+
+NUMBER: Final = label_pattern("number")
+NUMBER_TITLE: Final = label_pattern("number_title")
+NUMBER_WEAK: Final = label_pattern("number_weak")
+NUMBER_SERIAL: Final = label_pattern("number_serial")
+NOT_NUMBER: Final = label_pattern("not_number", ".*", ".*")
+OTHER_NUMBER: Final = label_pattern("other_number")
+DATE: Final = label_pattern("date")
+DATE_LOOSE: Final = label_pattern("date_inside", ".{0,12}", ".{0,8}")
+DATE_PLAIN: Final = label_pattern("date_alone")
+NOT_DATE: Final = label_pattern("not_date", ".*", ".*|po")
+DUE: Final = label_pattern("due")
+DUE_PROSE: Final = _prose("pay")
+BY: Final = _prose("by")
+NOT_DUE: Final = _prose("not_due", "")
+TERMS: Final = label_pattern("terms")
+CURRENCY: Final = label_pattern("currency")
+BUYER: Final = label_pattern("buyer")
+SELLER: Final = label_pattern("seller")
+SHIP: Final = label_pattern("ship")
+HOLDER: Final = label_pattern("holder")
+TAX_ID: Final = label_pattern("tax_id")
+HEADINGS: Final = _WORDS.words("invoice column")
+COURTESIES: Final = frozenset(_WORDS.phrases("invoice name", "courtesy"))

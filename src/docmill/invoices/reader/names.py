@@ -1,0 +1,357 @@
+"""Blocks of lines that stand under each other: letterheads, addresses, footers."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from docmill.invoices.reader import lexicon
+from docmill.invoices.reader.amounts import find_role
+from docmill.invoices.reader.lexicon import SHIP
+from docmill.invoices.reader.table import exact_kind
+from docmill.reading import dates, labels
+from docmill.reading.labels import COMPANY, TextCell, TextRow, TextSheet, squeeze
+from docmill.reading.pages import Box
+
+MAX_BLOCK_LINES: Final = 12
+ALIGNED: Final = 4.0
+LEADING: Final = 1.9
+_ADDRESS: Final = re.compile(
+    r"(?<!\d)(?:[A-Z]{1,2}-)?\d{5}(?!\d)|(?<!\d)\d{4} [A-Z]|\d{3} \d{2} |"
+    + lexicon.printed_words("address"),
+    re.IGNORECASE,
+)
+_CONTACT: Final = lexicon.printed_pattern("contact")
+_TAXED: Final = lexicon.printed_pattern("taxed")
+
+
+@dataclass(frozen=True, slots=True)
+class AddressBlock:
+    """Lines under each other, and what they speak of."""
+
+    cells: tuple[TextCell, ...]
+    above: TextCell | None
+
+    @property
+    def text(self) -> str:
+        return "\n".join(cell.text for cell in self.cells)
+
+    @property
+    def has_address(self) -> bool:
+        return len(self.cells) > 1 and bool(
+            _ADDRESS.search("\n".join(c.text for c in self.cells[1:]))
+        )
+
+    @property
+    def contact_weight(self) -> float:
+        """How much it says of how to reach or pay somebody; a tax number alone says less."""
+        return 1.0 if _CONTACT.search(self.text) else 0.5 if _TAXED.search(self.text) else 0.0
+
+    @property
+    def is_delivery(self) -> bool:
+        """Whether it is where goods go to."""
+        heads = [self.cells[0].text, self.above.text if self.above else ""]
+        return any(SHIP.fullmatch(squeeze(head.partition(":")[0])) for head in heads)
+
+
+def find_blocks(sheet: TextSheet) -> list[AddressBlock]:
+    """Every run of two lines or more with one left, right or middle edge."""
+    blocks: list[AddressBlock] = []
+    taken: set[int] = set()
+    cells = [cell for _, _, cell in sheet.cells]
+    for at, cell in enumerate(cells):
+        if id(cell) in taken:
+            continue
+        run = _aligned_run(cells, at)
+        if len(run) > 1:
+            taken |= {id(member) for member in run}
+            blocks.append(AddressBlock(tuple(run), _cell_above(cells[max(at - 12, 0) : at], cell)))
+    return blocks
+
+
+def _cell_above(before: list[TextCell], cell: TextCell) -> TextCell | None:
+    """The nearest cell above that shares some width."""
+    for other in reversed(before):
+        apart = cell.box.middle - other.box.middle
+        if (
+            other.page == cell.page
+            and 2 < apart < 3.5 * cell.box.height
+            and _shares_width(other, cell)
+        ):
+            return other
+    return None
+
+
+def _shares_width(cell: TextCell, other: TextCell) -> bool:
+    return cell.box.x0 < other.box.x1 and cell.box.x1 > other.box.x0
+
+
+def _aligned_run(cells: list[TextCell], at: int) -> list[TextCell]:
+    run = [cells[at]]
+    for cell in cells[at + 1 :]:
+        last = run[-1]
+        if cell.page != last.page or cell.box.middle - last.box.middle > LEADING * last.box.height:
+            break
+        if cell.box.y0 < last.box.middle or not _is_aligned(cell, last):
+            continue
+        run.append(cell)
+        if len(run) == MAX_BLOCK_LINES:
+            break
+    return run
+
+
+def _is_aligned(cell: TextCell, last: TextCell) -> bool:
+    left = abs(cell.box.x0 - last.box.x0) < ALIGNED
+    right = abs(cell.box.x1 - last.box.x1) < ALIGNED
+    middle = abs(cell.box.x0 + cell.box.x1 - last.box.x0 - last.box.x1) < ALIGNED
+    return left or right or middle
+
+
+MAX_CHARS: Final = 70
+ROWS: Final = 10
+REACH: Final = 13.0
+LINKED: Final = 0.45
+MAILED: Final = 0.3
+_PARTS: Final = re.compile(
+    r"\s*(?:\bau capital\b|[·•|●∙◦▪]|\s[–—-]\s|\s{2,}(?=\S+\s?\d)"
+    r"|,\s(?!(?:Tbk|Ltd|Inc|LLC|S\.?A|S\.?L|GmbH|Lda)\b)(?=[^,]*\d))\s*"
+)
+_FIGURES: Final = re.compile(r"\d")
+_PLACE: Final = re.compile(r"(?:[A-Z]{1,2}-)?\d{4,6}\b|.*\s\d{1,4}\s?[a-zA-Z]?$")
+_LABEL: Final = re.compile(
+    rf"{lexicon.printed_words('label_colon')}\s?:\s*|{lexicon.printed_words('label_space')}\s+"
+    rf"|{lexicon.printed_words('paper_from')}\s+|{lexicon.printed_words('head_of')}\s+(?=(?:PT|CV|UD)\b)",
+    re.IGNORECASE,
+)
+_NOT_NAME: Final = lexicon.printed_pattern("not_name")
+_NOT_COMPANY: Final = lexicon.printed_pattern("not_company", "", r"\b")
+_POSTCODE: Final = re.compile(r"(?<!\d)\d{4,6}$")
+_STREET: Final = lexicon.printed_pattern("street", r"[^\d]*", r"\s*(?:\d|$)")
+_DOMAIN: Final = re.compile(
+    r"(?:@|www\.|https?://(?:www\.)?)([a-z0-9.-]+)\.[a-z]{2,}", re.IGNORECASE
+)
+_SHARED: Final = frozenset(
+    {"gmail", "yahoo", "outlook", "hotmail", "gmx", "web", "example", "icloud", "tonline"}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class PartyName:
+    """A name that may be a party's, and where it stands."""
+
+    text: str
+    cell: TextCell
+    start: int
+    score: float
+
+
+def split_parts(text: str) -> list[str]:
+    """A line cut at bullets, bars and dashes: `Firm · Street 1 · Town`."""
+    parts = [part.strip(" ,") for part in _PARTS.split(text) if part.strip(" ,")] or [text]
+    first, comma, rest = parts[0].partition(", ")
+    if comma and _ends_company(first) and not _ends_company(rest):
+        return [first, rest, *parts[1:]]
+    return parts
+
+
+def _ends_company(text: str) -> bool:
+    """Whether a company's form ends a text, as `GmbH` and `Ltd` do."""
+    return any(match.end() == len(text) for match in COMPANY.finditer(text))
+
+
+def make_name(cell: TextCell, start: int, score: float) -> PartyName:
+    """The name at a place: without its label, without the address behind it."""
+    label = _LABEL.match(cell.text[start:])
+    begin = start + (label.end() if label else 0)
+    begin += len(cell.text[begin:]) - len(cell.text[begin:].lstrip(" :"))
+    return PartyName(split_parts(cell.text[begin:])[0], cell, begin, score)
+
+
+def is_name(text: str) -> bool:
+    """Whether words can be a name: letters, not too many, no label, heading, street or date."""
+    label = _LABEL.match(text)
+    parts = split_parts((text[label.end() :] if label else text).lstrip(" :"))
+    bare = parts[0]
+    letters = sum(char.isalpha() for char in bare)
+    if letters < 3 or letters * 2 < len(bare.replace(" ", "")) or len(bare) > MAX_CHARS:
+        return False
+    company = bool(COMPANY.search(bare))
+    if _NOT_NAME.match(bare) and not (company and not _NOT_COMPANY.match(bare)):
+        return False
+    if _is_labelling(bare) or _POSTCODE.search(bare):
+        return False
+    if not company and (_PLACE.match(bare) or (len(parts) == 2 and _FIGURES.search(parts[1]))):
+        return False
+    if set(bare) & set("@:") or _STREET.match(text) or bare[0].isdigit():
+        return False
+    if bare.endswith((".", ":", "!", "?")) and not company:
+        return False
+    worded = bool(exact_kind(bare)) or (find_role(bare)[0] and not company)
+    return not worded and len(bare.split()) <= 9 and not dates.find_dates(text)
+
+
+def _is_labelling(text: str) -> bool:
+    """Whether the words only say that a name follows, in one language or two."""
+    return any(_is_label(part) for part in text.split(" / "))
+
+
+def _is_label(text: str) -> bool:
+    key = labels.squeeze(text)
+    patterns = (
+        lexicon.BUYER,
+        lexicon.SELLER,
+        lexicon.SHIP,
+        lexicon.HOLDER,
+        lexicon.NUMBER,
+        lexicon.DATE,
+    )
+    if any(pattern.fullmatch(key) for pattern in (*patterns, lexicon.DUE, lexicon.NUMBER_TITLE)):
+        return True
+    few = len(text.split()) < 4 and not COMPANY.search(text)
+    others = (lexicon.OTHER_NUMBER, lexicon.DATE_LOOSE, lexicon.DATE_PLAIN, lexicon.TERMS)
+    return few and any(pattern.fullmatch(key) for pattern in others)
+
+
+def is_prose(text: str) -> bool:
+    """Whether words read like a sentence or a slogan: most of them begin small."""
+    words = [word for word in text.split() if word[0].isalpha()]
+    return 2 * sum(word[0].islower() for word in words) >= max(len(words), 1)
+
+
+def find_lines_below(
+    sheet: TextSheet, row: TextRow, box: Box
+) -> Iterator[tuple[TextRow, int, TextCell]]:
+    """The lines under a label, at its left edge or within its width, nearest first."""
+    for other in sheet.rows[row.index + 1 : row.index + 1 + ROWS * 2]:
+        if other.page != row.page or other.y - box.middle > REACH * box.height:
+            return
+        if other.y - box.middle < 0.4 * box.height:
+            continue
+        for column, cell in enumerate(other.cells):
+            near = -8 <= cell.box.x0 - box.x0 <= 40
+            if near or (cell.box.x0 < box.x1 and cell.box.x1 > box.x0):
+                yield other, column, cell
+                break
+
+
+def find_domains(sheet: TextSheet) -> dict[str, float]:
+    """The names of web and mail addresses on the sheet, and what each says for its owner."""
+    found: dict[str, float] = {}
+    for row in sheet.rows:
+        for match in _DOMAIN.finditer(row.text):
+            label = labels.squeeze(max(match[1].split("."), key=len))
+            if len(label) > 3 and label not in _SHARED:
+                worth = MAILED if match[0][0] == "@" else LINKED
+                found[label] = max(worth, found.get(label, 0.0))
+    return found
+
+
+def is_known_by(name: str, domain: str) -> bool:
+    """Whether a mail or web address carries the name."""
+    key = labels.squeeze(COMPANY.sub("", name))
+    return len(key) > 3 and (key in domain or (domain in key and len(domain) > 4))
+
+
+FORM: Final = 0.2
+IMPRINT: Final = 0.45  # what a name is worth in a line at the edge that says who sends
+ADDRESSED: Final = 0.25
+LARGER: Final = 0.15
+_BANK: Final = lexicon.printed_pattern("bank", r"\b", r"\b")
+_HOLDER: Final = lexicon.printed_pattern("holder", "", r"\s*:?\s+(?=\S)")
+_OWN: Final = lexicon.printed_pattern("own")
+
+
+def find_sellers(
+    sheet: TextSheet, blocks: list[AddressBlock], labelled: list[PartyName]
+) -> Iterator[PartyName]:
+    """Who may have sent the sheet; `labelled` are those whose bank account a label names."""
+    known = find_domains(sheet)
+    own = [*labelled, *_account_holders(sheet)]
+    own += [
+        name for row in sheet.rows for name in _company_names(sheet, row) if name.score >= IMPRINT
+    ]
+    found = list(own)
+    for block in blocks:
+        found += _letterhead_names(sheet, block, {labels.squeeze(name.text) for name in own})
+    for row in sheet.rows:
+        found += [name for name in _company_names(sheet, row) if name.score < IMPRINT]
+    yield from (_weigh_name(name, known) for name in found)
+
+
+def _account_holders(sheet: TextSheet) -> Iterator[PartyName]:
+    """Whose the bank account is, where a line says so without a colon."""
+    for _, _, cell in sheet.cells:
+        label = _HOLDER.match(cell.text)
+        if label and is_name(cell.text[label.end() :]):
+            yield make_name(cell, label.end(), 0.6)
+
+
+def _weigh_name(name: PartyName, known: dict[str, float]) -> PartyName:
+    more = FORM if COMPANY.search(name.text) else 0.0
+    more += max(
+        (worth for domain, worth in known.items() if is_known_by(name.text, domain)), default=0.0
+    )
+    return PartyName(name.text, name.cell, name.start, min(name.score + more, 1.1))
+
+
+def _letterhead_names(sheet: TextSheet, block: AddressBlock, own: set[str]) -> Iterator[PartyName]:
+    """A block with telephone, bank or tax number of its own is a letterhead or a footer.
+
+    One without, on a page that names its owner in an imprint or as a bank's client, is hardly.
+    """
+    names = [cell for cell in block.cells[:3] if is_name(cell.text) and not _BANK.search(cell.text)]
+    if not names or block.is_delivery or not (block.has_address or block.contact_weight):
+        return
+    height = names[0].box.y0 / sheet.height(names[0].page)
+    worth = (
+        0.15
+        + 0.25 * block.contact_weight
+        + (0.15 if block.has_address and block.contact_weight == 1 else 0.05)
+    )
+    worth += 0.3 if height < 0.12 else 0.05 if height > 0.85 else 0.0
+    text = labels.squeeze(block.text)
+    worth -= (
+        ADDRESSED if own and not block.contact_weight and not any(n in text for n in own) else 0.0
+    )
+    if len(names) > 1 and COMPANY.search(names[1].text):
+        names = sorted(names[:2], key=lambda cell: not COMPANY.search(cell.text))
+    for order, cell in enumerate(names[:2]):
+        less = 0.1 if COMPANY.search(cell.text) or _is_repeated(sheet, cell) else 0.3
+        slogan = 0.2 if is_prose(cell.text) and len(names) > 1 else 0.0
+        yield make_name(
+            cell,
+            0,
+            worth - 0.1 * (cell.page > 1) - less * order - slogan + _size_bonus(sheet, cell),
+        )
+
+
+def _is_repeated(sheet: TextSheet, cell: TextCell) -> bool:
+    """Whether other places carry this name too."""
+    key = labels.squeeze(cell.text)
+    return any(key in labels.squeeze(row.text) for row in sheet.rows if cell not in row.cells)
+
+
+def _company_names(sheet: TextSheet, row: TextRow) -> Iterator[PartyName]:
+    """Names anywhere, most of all at the top and the foot of a page."""
+    height = row.y / sheet.height(row.page)
+    edge = 0.25 if height < 0.12 else 0.15 if height > 0.88 else 0.0
+    for column, cell in enumerate(row.cells):
+        part = split_parts(cell.text)[0]
+        several = len(split_parts(cell.text)) > 2 and _OWN.search(cell.text)
+        first = not column and len(row.cells) > 1
+        columns = height > 0.88 and first and _OWN.search(row.text)
+        imprint = 0.3 if edge and (several or columns) else 0.0
+        if (
+            is_name(part)
+            and not dates.find_dates(cell.text)
+            and not _BANK.search(part)
+            and (edge or COMPANY.search(part))
+            and len(part.split()) <= 7
+        ):
+            large = _size_bonus(sheet, cell) if edge else 0.0
+            yield make_name(cell, 0, 0.05 + edge + imprint + large - 0.05 * (row.page > 1))
+
+
+def _size_bonus(sheet: TextSheet, cell: TextCell) -> float:
+    """What is set larger than the rest of the page is worth more."""
+    return LARGER if cell.box.height > 1.25 * sheet.usual_height else 0.0

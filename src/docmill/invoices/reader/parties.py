@@ -1,0 +1,344 @@
+"""Tax numbers and addresses of the two parties, by what stands near their names."""
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from typing import Final
+
+from docmill.invoices.reader import lexicon
+from docmill.invoices.reader.header import AGAIN, HeaderCandidate, choose_best
+from docmill.invoices.reader.model import Values, keep_found
+from docmill.invoices.reader.names import (
+    AddressBlock,
+    PartyName,
+    find_blocks,
+    find_lines_below,
+    find_sellers,
+    is_name,
+    make_name,
+    split_parts,
+)
+from docmill.reading import labels
+from docmill.reading.labels import (
+    COMPANY,
+    Phrase,
+    TextCell,
+    TextRow,
+    TextSheet,
+    Where,
+    find_spots,
+    match_labels,
+)
+from docmill.reading.pages import Value, bounding_box
+
+MAX_LINES: Final = 6
+_NUMBER: Final = re.compile(r"[A-Z]{0,3}\s?(?:[A-Z0-9]{1,4}[\s./-]?)*\d(?:[\s./-]?[A-Z0-9]{1,6})*")
+_LABEL: Final = lexicon.printed_pattern("tax_label", r"\b", r"\s*[:.#]*\s*(?=[A-Z]{0,3}\s?\d)")
+_FOREIGN: Final = lexicon.printed_pattern("foreign")
+_OWN: Final = lexicon.printed_pattern("own_line", r"\b")
+_LABELS: Final = (lexicon.NUMBER, lexicon.OTHER_NUMBER, lexicon.DATE, lexicon.DUE, lexicon.TERMS)
+_ENDS: Final = lexicon.printed_pattern("address_end")
+
+
+def find_tax_ids(
+    sheet: TextSheet, phrases: list[Phrase], seller: Value | None, buyer: Value | None
+) -> tuple[Value | None, Value | None]:
+    """The seller's and the buyer's tax number: each goes to the nearer name."""
+    best: dict[bool, tuple[float, Value]] = {}
+    for text, value in (*_labelled_numbers(sheet, phrases), *_inline_numbers(sheet)):
+        ours = seller is not None and labels.squeeze(seller.value) in labels.squeeze(text)
+        nearer = _distance(value, seller) > _distance(value, buyer)
+        yours = not ours and (bool(_FOREIGN.search(text)) or nearer)
+        far = 0.0 if ours else min(_distance(value, buyer if yours else seller), 2000.0)
+        if yours not in best or far < best[yours][0]:
+            best[yours] = (far, value)
+    return best[False][1] if False in best else None, best[True][1] if True in best else None
+
+
+def _labelled_numbers(sheet: TextSheet, phrases: list[Phrase]) -> Iterator[tuple[str, Value]]:
+    """Labelled numbers, each with the words around it."""
+    for phrase in match_labels(phrases, lexicon.TAX_ID):
+        for spot in find_spots(sheet, phrase):
+            match = _NUMBER.match(spot.text)
+            if match and 8 <= sum(char.isdigit() for char in match[0]) <= 22:
+                end = spot.start + len(match[0].rstrip())
+                box = spot.cell.place(spot.start, end)
+                yield (
+                    phrase.cell.text,
+                    Value(match[0].strip(), 0.75, spot.cell.page, box, match[0].strip()),
+                )
+                break
+            if spot.where is Where.BELOW:
+                break
+
+
+def _inline_numbers(sheet: TextSheet) -> Iterator[tuple[str, Value]]:
+    """Numbers whose label stands anywhere in a line, as in an imprint."""
+    for _, _, cell in sheet.cells:
+        for label in _LABEL.finditer(cell.text):
+            match = _NUMBER.match(cell.text, label.end())
+            if match and 8 <= sum(char.isdigit() for char in match[0]) <= 22:
+                number = match[0].strip()
+                box = cell.place(match.start(), match.start() + len(number))
+                yield cell.text[: label.end()], Value(number, 0.75, cell.page, box, number)
+
+
+def _distance(value: Value, name: Value | None) -> float:
+    """How far a number stands from a name; upwards counts more, another page more still."""
+    if name is None or not name.box or not value.box:
+        return 3000.0
+    down = value.box.middle - name.box.middle
+    across = max(name.box.x0 - value.box.x1, value.box.x0 - name.box.x1, 0.0)
+    pages = 1000.0 * abs(value.page - name.page)
+    return (down if down >= 0 else -2 * down) + across + pages
+
+
+def find_address(sheet: TextSheet, name: Value | None) -> Value | None:
+    """The lines under a name up to telephone, tax number or a gap."""
+    found = _cell_with_name(sheet, name)
+    if not found or not name or not name.box:
+        return None
+    row, cell = found
+    behind = cell.text[cell.text.find(name.text) + len(name.text) :].strip(" ·•|,-–")
+    rest = _OWN.split(behind)[0].strip(" ·•|,-–")
+    if len(rest) > 12:
+        return Value(rest, 0.6, cell.page, cell.box, rest)
+    lines: list[TextCell] = []
+    last = cell
+    for _, _, below in find_lines_below(sheet, row, name.box):
+        wide = below.box.middle - last.box.middle > 2.2 * last.box.height
+        if wide or _ends_address(below.text) or len(lines) == MAX_LINES:
+            break
+        lines.append(below)
+        last = below
+    if not lines:
+        return None
+    text = ", ".join(line.text.strip(" ,") for line in lines)
+    box = bounding_box([line.box for line in lines])
+    return Value(text, 0.7, cell.page, box, " ".join(line.text for line in lines))
+
+
+def _ends_address(text: str) -> bool:
+    """Whether a line speaks of something else than where somebody is."""
+    key = labels.squeeze(text)
+    label = any(kind.fullmatch(key) for kind in _LABELS)
+    return label or ":" in text or bool(_ENDS.match(text))
+
+
+def _cell_with_name(sheet: TextSheet, name: Value | None) -> tuple[TextRow, TextCell] | None:
+    for row, _, cell in sheet.cells:
+        if name and name.box and cell.page == name.page and _contains(cell, name):
+            return row, cell
+    return None
+
+
+def _contains(cell: TextCell, name: Value) -> bool:
+    box = name.box
+    return (
+        bool(box)
+        and cell.box.y0 <= box.middle <= cell.box.y1
+        and cell.box.x0 - 1 <= box.x0 <= cell.box.x1
+    )
+
+
+LABELLED: Final = 0.85
+MAX_PAGES: Final = 3  # beyond them nobody is named for the first time, but on the last
+MENTIONED: Final = 0.1
+_CONTACT: Final = lexicon.printed_pattern("contact_word", r"\b", r"\b|@")
+_NAME_LABEL: Final = re.compile(lexicon.printed_words("name_label").replace(" ", ""))
+_COURTESIES: Final = lexicon.COURTESIES
+_OTHER_LABEL: Final = re.compile(r"[^:]{2,30}\s?:(?:\s|$)")
+
+
+def find_parties(sheet: TextSheet, phrases: list[Phrase], skipped: frozenset[int]) -> Values:
+    """Seller and buyer; in the rows of the table nobody is looked for."""
+    whole = sheet
+    near = {*range(1, MAX_PAGES + 1), len(sheet.sizes)}
+    sheet = replace(
+        sheet,
+        rows=tuple(
+            row if row.page in near and row.index not in skipped else replace(row, cells=())
+            for row in sheet.rows
+        ),
+    )
+    blocks = find_blocks(sheet)
+    senders = list(_sender_lines(sheet))
+    sold_by = [*_labelled_names(sheet, phrases, lexicon.SELLER, 1.0)]
+    lower = max(skipped, default=len(sheet.rows))
+    buyers = [*_labelled_names(sheet, _labels_above(phrases, lower), lexicon.BUYER, 1.0)]
+    buyers += _names_under_sender(sheet, senders)
+    sure = {labels.squeeze(name.text) for name in sold_by if name.score > 0.8}
+    buyers += _addressed_names(sheet, blocks)
+    sellers = [*sold_by, *(make_name(cell, 0, 0.85) for _, cell in senders)]
+    sellers += find_sellers(sheet, blocks, [*_labelled_names(sheet, phrases, lexicon.HOLDER, 0.6)])
+    seller, buyer = _choose_pair(
+        _add_support(sheet, sellers), [n for n in buyers if labels.squeeze(n.text) not in sure]
+    )
+    sure = {labels.squeeze(name.text) for name in (*sold_by, *buyers) if name.score > 0.9}
+    seller, buyer = _temper(seller, sure), _temper(buyer, sure)
+    ids = find_tax_ids(whole, phrases, seller, buyer)
+    return keep_found(
+        {
+            "seller.name": seller,
+            "seller.tax_id": ids[0],
+            "seller.address": find_address(sheet, seller),
+            "buyer.name": buyer,
+            "buyer.tax_id": ids[1],
+            "buyer.address": find_address(sheet, buyer),
+        }
+    )
+
+
+def _labels_above(phrases: list[Phrase], lower: int) -> list[Phrase]:
+    """Labels over the end of the table: under it `an` is who is paid, not who pays."""
+    return [phrase for phrase in phrases if phrase.row.index <= lower or len(phrase.key) > 9]
+
+
+def _temper(name: Value | None, sure: set[str]) -> Value | None:
+    """A name, less sure where no label says whose it is or nothing says it is a company's."""
+    if name is None or (labels.squeeze(name.value) in sure and COMPANY.search(name.value)):
+        return name
+    return name.sure(min(name.confidence, 0.85))
+
+
+def _choose_pair(
+    sellers: list[PartyName], buyers: list[PartyName]
+) -> tuple[Value | None, Value | None]:
+    """The two different names that are best supported together."""
+    tops = sorted(_score_names(sellers).items(), key=lambda pair: -pair[1])[:6]
+    others = [*sorted(_score_names(buyers).items(), key=lambda pair: -pair[1])[:6], ("", 0.3)]
+    if others[0][1] >= LABELLED:
+        others = others[:1]
+    pairs = [
+        (worth + other, own, theirs)
+        for own, worth in tops
+        for theirs, other in others
+        if own != theirs
+    ]
+    if not pairs:
+        return None, choose_best(_name_candidates(buyers), 0.15)
+    _, own, theirs = max(pairs)
+    seller = choose_best(
+        _name_candidates(name for name in sellers if labels.squeeze(name.text) != theirs), 0.1
+    )
+    buyer = choose_best(
+        _name_candidates(name for name in buyers if labels.squeeze(name.text) != own), -0.1
+    )
+    return seller, buyer
+
+
+def _score_names(names: Iterable[PartyName]) -> dict[str, float]:
+    found: dict[str, list[float]] = {}
+    for name in names:
+        found.setdefault(labels.squeeze(name.text), []).append(name.score)
+    return {key: max(worth) + AGAIN * min(len(worth) - 1, 3) for key, worth in found.items()}
+
+
+def _add_support(sheet: TextSheet, names: list[PartyName]) -> list[PartyName]:
+    """Names, better where other cells carry them too and it is not half of a longer name."""
+    texts = [labels.squeeze(cell.text) for _, _, cell in sheet.cells]
+    keys = {labels.squeeze(name.text) for name in names}
+    whole = {key for key in keys if not any(key != other and key in other for other in keys)}
+    counts = {
+        key: sum(key in text and key != text for text in texts) for key in whole if len(key) > 4
+    }
+    return [
+        replace(
+            name, score=name.score + MENTIONED * min(counts.get(labels.squeeze(name.text), 0), 3)
+        )
+        for name in names
+    ]
+
+
+def _name_candidates(names: Iterable[PartyName]) -> Iterator[HeaderCandidate]:
+    for name in names:
+        end = name.start + len(name.text)
+        box = name.cell.place(name.start, end)
+        text = " ".join(name.text.split())
+        yield HeaderCandidate(text, name.score, name.cell.page, box, name.text)
+
+
+def _labelled_names(
+    sheet: TextSheet, phrases: list[Phrase], pattern: re.Pattern[str], weight: float
+) -> Iterator[PartyName]:
+    for phrase in match_labels(phrases, pattern):
+        short = len(phrase.key) < 5
+        colon = phrase.cell.text[phrase.end - 1] == ":"
+        closed = phrase.is_closed or phrase.is_translated
+        if not phrase.first or (short and not closed) or not (colon or closed):
+            continue
+        worth = weight - 0.05 * (phrase.cell.page - 1) - (0.25 if short else 0.0)
+        yield from _names_behind(sheet, phrase, worth)
+
+
+def _names_behind(sheet: TextSheet, phrase: Phrase, worth: float) -> Iterator[PartyName]:
+    """The name behind or beside a label, else in the lines below it; rather a company's name."""
+    for spot in find_spots(sheet, phrase):
+        near = spot.cell.box.x0 - phrase.box.x1 < 150
+        if spot.where > Where.BESIDE or (spot.where is Where.BESIDE and not near):
+            break
+        if is_name(spot.text) and not _OTHER_LABEL.match(spot.text):
+            colon = phrase.cell.text[phrase.end - 1] == ":"
+            away = 0.2 if spot.where is Where.BESIDE and not colon else 0.0
+            yield make_name(spot.cell, spot.start, worth - away)
+            if not away:
+                return
+    yield from _names_below(sheet, phrase, worth)
+
+
+def _names_below(sheet: TextSheet, phrase: Phrase, worth: float) -> Iterator[PartyName]:
+    tries, courtesy = 0, ""
+    for row, column, cell in find_lines_below(sheet, phrase.row, phrase.box):
+        key = labels.squeeze(cell.text)
+        courtesy = courtesy or (f"{cell.text} " if key in _COURTESIES else "")
+        if lexicon.SHIP.fullmatch(key) or lexicon.BUYER.fullmatch(key) or tries == 2:
+            return
+        beside = row.cells[column + 1] if column + 1 < len(row.cells) else None
+        if _NAME_LABEL.fullmatch(key) and beside:
+            yield make_name(beside, 0, worth)
+            return
+        if _OTHER_LABEL.match(cell.text) and not cell.text.lower().startswith(("name", "nama")):
+            continue
+        if is_name(cell.text):
+            company = 0.3 if tries and COMPANY.search(cell.text) else 0.0
+            name = make_name(cell, 0, worth - 0.2 * tries + company)
+            yield replace(name, text=(courtesy if not tries else "") + name.text)
+            tries += 1
+
+
+def _sender_lines(sheet: TextSheet) -> Iterator[tuple[TextRow, TextCell]]:
+    """Lines like `Firm · Street 1 · 12345 Town`: who sends, in one line, over an address."""
+    for row in sheet.rows:
+        if row.page > 1 or row.y > 0.45 * sheet.height(row.page):
+            return
+        for cell in row.cells:
+            parts = split_parts(cell.text)
+            placed = any(char.isdigit() for part in parts[1:] for char in part)
+            enough = 3 <= len(parts) <= 6 and placed and len(cell.text) < 140
+            if enough and not _CONTACT.search(cell.text) and is_name(parts[0]):
+                yield row, cell
+
+
+def _names_under_sender(
+    sheet: TextSheet, senders: list[tuple[TextRow, TextCell]]
+) -> Iterator[PartyName]:
+    """The first line of the address under a sender's line is the buyer."""
+    for row, cell in senders:
+        for _, _, below in find_lines_below(sheet, row, cell.box):
+            if _CONTACT.search(below.text):
+                break
+            if abs(below.box.x0 - cell.box.x0) < 40 and is_name(below.text):
+                yield PartyName(below.text, below, 0, 0.85)
+                break
+
+
+def _addressed_names(sheet: TextSheet, blocks: list[AddressBlock]) -> Iterator[PartyName]:
+    """Address blocks in the upper half that look like nobody's own letterhead."""
+    for block in blocks:
+        first = next((cell for cell in block.cells[:3] if is_name(cell.text)), None)
+        if not first or first.page > 1 or first.box.y0 > 0.5 * sheet.height(1):
+            continue
+        if block.has_address and not block.is_delivery:
+            worth = 0.4 + 0.2 * (first.box.y0 / sheet.height(1)) - 0.15 * block.contact_weight
+            worth -= 0.25 if first.box.y0 < 0.1 * sheet.height(1) else 0.0
+            yield make_name(first, 0, worth)

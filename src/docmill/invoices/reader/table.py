@@ -1,0 +1,441 @@
+"""What a table calls its columns: known headings first, else what their words are made of."""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from statistics import median
+from typing import Final
+
+from docmill.invoices.fields import LINE_FIELDS
+from docmill.invoices.reader import lexicon
+from docmill.invoices.reader.layout import PrintedNumber, find_figures
+from docmill.invoices.reader.lexicon import CURRENCY_MARKS, HEADINGS
+from docmill.reading import labels
+from docmill.reading.labels import TextCell, TextRow, TextSheet, make_cell, squeeze
+from docmill.reading.numbers import DecimalMark, find_numbers
+from docmill.reading.pages import Box, Word, bounding_box
+
+MAX_HEADING_WORDS: Final = 6
+MAX_HEADING_CHARS: Final = 45
+_BRACKETS: Final = re.compile(r"\([^)]*\)")
+_SPLIT: Final = re.compile(r"[/|,\n]|\s-\s")
+
+_PRICE: Final = lexicon.stem_pattern("price")
+_UNIT: Final = lexicon.stem_pattern("unit")
+_SUM: Final = lexicon.stem_pattern("sum")
+_COUNT: Final = lexicon.stem_pattern("count")
+_OFF: Final = lexicon.stem_pattern("discount")
+_TAX: Final = lexicon.stem_pattern("tax")
+_WITHOUT: Final = lexicon.stem_pattern("without")
+_GROSS: Final = lexicon.stem_pattern("gross")
+_CODE: Final = lexicon.stem_pattern("code")
+_WORDS: Final = lexicon.stem_pattern("words")
+
+
+@lru_cache(maxsize=8192)
+def heading_kind(text: str) -> str:
+    """The kind of a table column with this heading; the empty string where it is none."""
+    return exact_kind(text) or _bilingual_kind(text) or _kind_by_stems(text)
+
+
+def exact_kind(text: str) -> str:
+    """The kind of a heading in one language, its currency and brackets left out."""
+    bare = CURRENCY_MARKS.sub("", text)
+    return HEADINGS.get(squeeze(bare)) or HEADINGS.get(squeeze(_BRACKETS.sub("", bare)), "")
+
+
+def _bilingual_kind(text: str) -> str:
+    """The kind that the halves of `Description / Uraian` agree on."""
+    parts = [part for part in _SPLIT.split(text) if squeeze(part)]
+    known = {kind for part in parts if (kind := HEADINGS.get(squeeze(part), ""))}
+    if len(parts) < 2 or not known:
+        return ""
+    return "description" if "description" in known else known.pop() if len(known) == 1 else ""
+
+
+def _kind_by_stems(text: str) -> str:
+    """The kind that the stems of a short text's words make: `Harga per unit`, `Positionssumme`."""
+    if (
+        len(text) > MAX_HEADING_CHARS
+        or len(text.split()) > MAX_HEADING_WORDS
+        or any(c.isdigit() for c in text)
+    ):
+        return ""
+    words = labels.fold(CURRENCY_MARKS.sub("", text), "@%#")
+    if _OFF.search(words):
+        return "discount"
+    if _TAX.search(words) and not _WITHOUT.search(words):
+        return "tax_amount" if _SUM.search(words) else "tax_rate"
+    return _money_kind(words) or _word_kind(words)
+
+
+def _money_kind(words: str) -> str:
+    if _COUNT.search(words) and not _PRICE.search(words):
+        return "quantity"
+    summed = bool(_SUM.search(words))
+    if _PRICE.search(words) and not (summed and not _UNIT.search(words)):
+        return "unit_price"
+    if summed:
+        return "gross" if _GROSS.search(words) else "amount"
+    return ""
+
+
+def _word_kind(words: str) -> str:
+    for kind, stems in (("code", _CODE), ("description", _WORDS), ("unit", _UNIT)):
+        if stems.search(words):
+            return kind
+    return ""
+
+
+WORTH: Final = {"quantity": 2.0, "unit_price": 2.0, "amount": 2.0, "gross": 1.0, "description": 1.5}
+LEAST: Final = 3.4
+_TWO: Final = re.compile(r"(.*[a-zà-ÿ.]|[A-ZÀ-Þ]{3,})([A-ZÀ-Þ].*)")
+MAX_WORDS_JOINED: Final = 5
+ROWS_AROUND: Final = 4
+LEADING: Final = 1.5  # of the height: how far the rows of one heading lie apart
+LARGE: Final = 10_000  # a number that is no year and no code over a column
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column by its heading. `kind` is empty where the words are unknown."""
+
+    kind: str
+    x0: float
+    x1: float
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """A table's heading, from its first row to its last one."""
+
+    columns: tuple[Column, ...]
+    page: int
+    first: int
+    last: int
+
+    @property
+    def worth(self) -> float:
+        return sum(WORTH.get(kind, 0.5) for kind in self.kinds)
+
+    @property
+    def kinds(self) -> frozenset[str]:
+        return frozenset(column.kind for column in self.columns if column.kind)
+
+    def has(self, *kinds: str) -> bool:
+        return any(kind in self.kinds for kind in kinds)
+
+
+def find_headers(sheet: TextSheet) -> list[Header]:
+    """Every heading that can stand over lines, from top to bottom, none inside another."""
+    found: list[Header] = []
+    for row in sheet.rows:
+        if found and row.index <= found[-1].last and row.page == found[-1].page:
+            continue
+        header = _read_header(sheet, row)
+        if header and header.worth >= LEAST and _names_lines(header):
+            found.append(header)
+    return found
+
+
+def _names_lines(header: Header) -> bool:
+    money = header.has("amount", "unit_price", "gross")
+    return money and header.has("description", "quantity", "unit_price", "position")
+
+
+def _read_header(sheet: TextSheet, row: TextRow) -> Header | None:
+    """The heading around a row that names two columns or more."""
+    words = [word.text for cell in row.cells for word in cell.words]
+    if len(words) > 60 or sum(bool(heading_kind(word)) for word in words) < 2:
+        return None
+    anchors = [part for cell in row.cells for part in _split_cell(cell)]
+    if len({column.kind for column, _ in anchors if column.kind}) < 2 or _is_numeric(row, sheet):
+        return None
+    first, last = row.index, row.index
+    columns = [(column, [(row.index, cell)]) for column, cell in anchors]
+    for step in (-1, 1):
+        at = row.index + step
+        while _joins(sheet, at, at - step, row):
+            for piece in (piece for cell in sheet.rows[at].cells for piece in _split_columns(cell)):
+                _stack(columns, at, piece)
+            first, last = min(first, at), max(last, at)
+            at += step
+    made = sorted((_make_column(*pair) for pair in columns), key=lambda column: column.x0)
+    return Header(tuple(made), row.page, first, last)
+
+
+def _is_numeric(row: TextRow, sheet: TextSheet) -> bool:
+    numbers = [number for cell in row.cells for number in find_numbers(cell.text, sheet.mark)]
+    large = any(number.value >= LARGE for number in numbers if not number.percent)
+    return large or sum(not number.percent for number in numbers) > 1
+
+
+def _split_cell(cell: TextCell) -> list[tuple[Column, TextCell]]:
+    """A cell cut at wide gaps, then into known headings; the whole where it is one."""
+    return [part for piece in _split_at_gaps(cell) for part in _recognize_headings(piece)]
+
+
+def _split_at_gaps(cell: TextCell) -> list[TextCell]:
+    pieces: list[list[Word]] = [[]]
+    for word, at in zip(cell.words, cell.starts, strict=True):
+        if cell.text[:at].endswith("  "):
+            pieces.append([])
+        pieces[-1].append(word)
+    return [make_cell(words, cell.page) for words in pieces] if len(pieces) > 1 else [cell]
+
+
+def _split_columns(cell: TextCell) -> list[TextCell]:
+    """The pieces of a cell, one that names several columns cut into them."""
+    found: list[TextCell] = []
+    for piece in _split_at_gaps(cell):
+        parts = _recognize_headings(piece)
+        known = {column.kind for column, _ in parts}
+        found += [part for _, part in parts] if len(known) > 1 and "" not in known else [piece]
+    return found
+
+
+def _recognize_headings(cell: TextCell) -> list[tuple[Column, TextCell]]:
+    whole = heading_kind(cell.text)
+    parts = _cut_at_headings(
+        make_cell([part for word in cell.words for part in _split_word(word)], cell.page)
+    )
+    kinds = {column.kind for column, _ in parts}
+    other = kinds - {"", "position", "unit", whole}
+    if whole and (exact_kind(cell.text) or "/" in cell.text or len(kinds - {""}) < 2 or not other):
+        return [(Column(whole, cell.box.x0, cell.box.x1, cell.text), cell)]
+    return parts
+
+
+def _cut_at_headings(cell: TextCell) -> list[tuple[Column, TextCell]]:
+    parts: list[tuple[Column, TextCell]] = []
+    words, at, unknown = cell.words, 0, list[Word]()
+    while at < len(words):
+        size, kind = _longest_heading(cell, at)
+        if not kind:
+            unknown.append(words[at])
+            at += 1
+            continue
+        parts += _unnamed_column(unknown, cell.page)
+        unknown = []
+        part = make_cell(words[at : at + size], cell.page)
+        parts.append((Column(kind, part.box.x0, part.box.x1, part.text), part))
+        at += size
+    return [*parts, *_unnamed_column(unknown, cell.page)]
+
+
+def _split_word(word: Word) -> list[Word]:
+    """Two headings without a space between them (`PriceDiscount`) as two words."""
+    match = _TWO.fullmatch(word.text)
+    if (
+        not match
+        or exact_kind(word.text)
+        or not (heading_kind(match[1]) and heading_kind(match[2]))
+    ):
+        return [word]
+    x = word.box.x0 + word.box.width * len(match[1]) / len(word.text)
+    return [Word(match[1], replace(word.box, x1=x)), Word(match[2], replace(word.box, x0=x))]
+
+
+def _longest_heading(cell: TextCell, at: int) -> tuple[int, str]:
+    for size in range(min(MAX_WORDS_JOINED, len(cell.words) - at), 0, -1):
+        kind = exact_kind(" ".join(word.text for word in cell.words[at : at + size]))
+        if kind:
+            return size, kind
+    return 1, ""
+
+
+def _unnamed_column(words: list[Word], page: int) -> Iterator[tuple[Column, TextCell]]:
+    if words:
+        cell = make_cell(words, page)
+        yield Column("", cell.box.x0, cell.box.x1, cell.text), cell
+
+
+def _joins(sheet: TextSheet, at: int, before: int, anchor: TextRow) -> bool:
+    """Whether a row belongs to the heading: next to it, wordy, and not a label with its value."""
+    if not 0 <= at < len(sheet.rows) or abs(at - anchor.index) > ROWS_AROUND:
+        return False
+    row, last = sheet.rows[at], sheet.rows[before]
+    if row.page != anchor.page or abs(row.y - last.y) > LEADING * max(row.height, last.height):
+        return False
+    words = [word for cell in row.cells for word in cell.words]
+    short = all(cell.box.width < 160 for cell in row.cells) and len(words) <= 16
+    return short and not any(char.isdigit() or char == ":" for word in words for char in word.text)
+
+
+Stack = list[tuple[Column, list[tuple[int, TextCell]]]]
+
+
+def _stack(columns: Stack, at: int, cell: TextCell) -> None:
+    """Put a cell over or under the one column it shares width with; else it is a new column."""
+    over = [
+        index
+        for index, (column, _) in enumerate(columns)
+        if cell.box.x0 < column.x1 and cell.box.x1 > column.x0
+    ]
+    if len(over) == 1:
+        column, cells = columns[over[0]]
+        box = bounding_box([cell.box, *(other.box for _, other in cells)])
+        columns[over[0]] = (Column(column.kind, box.x0, box.x1, ""), [*cells, (at, cell)])
+    elif not over:
+        kind = heading_kind(cell.text)
+        columns.append((Column(kind, cell.box.x0, cell.box.x1, ""), [(at, cell)]))
+
+
+def _make_column(column: Column, cells: Iterable[tuple[int, TextCell]]) -> Column:
+    """A column with the kind that its stacked words give it, all of them or some."""
+    texts = [cell.text for _, cell in sorted(cells, key=lambda pair: pair[0])]
+    joined = " ".join(texts)
+    whole = heading_kind(joined) or heading_kind("".join(text.rstrip("-") for text in texts))
+    some = next((kind for kind in map(heading_kind, texts) if kind), "")
+    parts = [
+        heading_kind(" ".join(texts[start:end]))
+        for start in range(len(texts))
+        for end in range(len(texts), start + 1, -1)
+    ]
+    kind = whole or next((kind for kind in parts if kind), "") or column.kind or some
+    return Column(kind, column.x0, column.x1, joined)
+
+
+FAR: Final = 45.0
+LEFT_OUT: Final = 14.0
+ALONE: Final = 9.0  # the cost of a number that is between a column's neighbours
+WORDY: Final = frozenset(
+    {"date", *(field.name for field in LINE_FIELDS if field.read and not field.is_number)}
+)
+_PERCENT: Final = frozenset({"discount", "tax_rate", ""})
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnEdges:
+    """Where the numbers of a column start and end, as far as known."""
+
+    x0: float
+    x1: float
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedRow:
+    """A row of a table: its numbers by the column they stand in, and those in none."""
+
+    row: TextRow
+    numbers: dict[int, PrintedNumber]
+    loose: tuple[PrintedNumber, ...]
+
+    def figure_of(self, header: Header, kind: str) -> PrintedNumber | None:
+        """The number in the last column of a kind."""
+        found = [
+            figure
+            for index, figure in sorted(self.numbers.items())
+            if header.columns[index].kind == kind
+        ]
+        return found[-1] if found else None
+
+
+def place_numbers(header: Header, rows: Sequence[TextRow], mark: DecimalMark) -> list[PlacedRow]:
+    """Every row with its numbers in their columns: by the headings, then by each other's edges."""
+    edges: dict[int, ColumnEdges] = {}
+    placed: list[PlacedRow] = []
+    found = [find_figures(row, mark) for row in rows]
+    for _ in range(2):
+        placed = [_place_row(header, *pair, edges) for pair in zip(rows, found, strict=True)]
+        edges = _measure_edges(placed)
+    return placed
+
+
+def _measure_edges(placed: Sequence[PlacedRow]) -> dict[int, ColumnEdges]:
+    inside: dict[int, list[PrintedNumber]] = {}
+    for row in placed:
+        for index, figure in row.numbers.items():
+            inside.setdefault(index, []).append(figure)
+    return {
+        index: ColumnEdges(median(f.box.x0 for f in found), median(f.box.x1 for f in found))
+        for index, found in inside.items()
+        if len(found) > 1
+    }
+
+
+def _place_row(
+    header: Header, row: TextRow, found: list[PrintedNumber], edges: dict[int, ColumnEdges]
+) -> PlacedRow:
+    """The cheapest way to put a row's numbers into columns from left to right."""
+    if not found:
+        return PlacedRow(row, {}, ())
+    columns = header.columns
+    costs = [
+        [_misfit(header, index, figure, edges.get(index)) for index in range(len(columns))]
+        for figure in found
+    ]
+    width = len(columns)
+    table = [[0.0] * (width + 1) for _ in range(len(found) + 1)]
+    for at in range(1, len(found) + 1):
+        table[at][0] = at * LEFT_OUT
+        for index in range(1, width + 1):
+            table[at][index] = min(
+                table[at][index - 1],
+                table[at - 1][index] + LEFT_OUT,
+                table[at - 1][index - 1] + costs[at - 1][index - 1],
+            )
+    return _trace_back(row, found, costs, table)
+
+
+def _trace_back(
+    row: TextRow, found: list[PrintedNumber], costs: list[list[float]], table: list[list[float]]
+) -> PlacedRow:
+    numbers: dict[int, PrintedNumber] = {}
+    loose: list[PrintedNumber] = []
+    at, index = len(found), len(table[0]) - 1
+    while at:
+        if index and table[at][index] == table[at][index - 1]:
+            index -= 1
+        elif index and table[at][index] == table[at - 1][index - 1] + costs[at - 1][index - 1]:
+            numbers[index - 1] = found[at - 1]
+            at, index = at - 1, index - 1
+        else:
+            loose.append(found[at - 1])
+            at -= 1
+    return PlacedRow(row, numbers, tuple(loose))
+
+
+def _misfit(header: Header, index: int, figure: PrintedNumber, edges: ColumnEdges | None) -> float:
+    """How badly a number fits a column."""
+    column, box = header.columns[index], figure.box
+    if column.kind in WORDY or not _kind_fits(column, figure):
+        return FAR * 4
+    apart = max(column.x0 - box.x1, box.x0 - column.x1, 0.0)
+    off = min(
+        abs(box.x0 - column.x0),
+        abs(box.x1 - column.x1),
+        abs(box.x0 + box.x1 - column.x0 - column.x1) / 2,
+    )
+    if edges:
+        off = min(abs(box.x1 - edges.x1), abs(box.x0 - edges.x0)) + min(off, 3.0) / 3
+        apart = max(edges.x0 - box.x1, box.x0 - edges.x1, 0.0)
+    cost = off / 3 + apart
+    inside = column.x0 - 2 <= (box.x0 + box.x1) / 2 <= column.x1 + 2
+    if inside and cost < FAR:
+        return min(cost, 6.0)
+    if not edges and _is_in_slot(header, index, box):
+        return min(cost, ALONE)
+    return cost if cost < FAR else FAR * 4
+
+
+def _is_in_slot(header: Header, index: int, box: Box) -> bool:
+    """Whether a number stands under no other heading between this column's neighbours."""
+    columns = header.columns
+    left = columns[index - 1] if index else None
+    right = columns[index + 1] if index + 1 < len(columns) else None
+    after = columns[index].x0 if left is None or left.kind in WORDY else left.x1
+    return box.x0 >= after - 2 and (right is None or box.x1 <= right.x0 + 1)
+
+
+def _kind_fits(column: Column, figure: PrintedNumber) -> bool:
+    number = figure.number
+    if number.percent:
+        return column.kind in _PERCENT
+    if column.kind == "position":
+        return (
+            number.value == int(number.value) and 0 <= number.value < 10000 and not number.currency
+        )
+    return not (number.currency and column.kind in {"quantity", "tax_rate"})

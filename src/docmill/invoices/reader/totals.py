@@ -1,0 +1,381 @@
+"""Net, tax and gross: of all labelled amounts, the three that fit each other best."""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from itertools import product
+from typing import Final
+
+from docmill.invoices.checks import TOLERANCE
+from docmill.invoices.reader.amounts import LabelledAmount
+from docmill.invoices.reader.model import (
+    InvoiceTax,
+    Values,
+    format_number,
+    keep_found,
+    number_of,
+    number_value,
+)
+from docmill.invoices.values import NOTHING
+from docmill.reading.pages import Value
+
+MOST: Final = 12
+MOST_UNNAMED: Final = 9
+UNNAMED: Final = 0.1  # what an amount is worth without a label
+NO_TAX: Final = 0.2  # what a tax of nothing is worth: any sum allows it
+NEIGHBOURS: Final = 3  # rows between the taxes of two rates, at most
+RATES: Final = tuple(
+    Decimal(rate)
+    for rate in (
+        *(
+            "0",
+            "1.1",
+            "2.1",
+            "5",
+            "5.5",
+            "6",
+            "7",
+            "7.7",
+            "8",
+            "8.1",
+            "8.5",
+            "9",
+            "10",
+            "11",
+            "12",
+            "13",
+        ),
+        *("15", "16", "17", "17.5", "18", "19", "20", "21", "22", "23", "24", "25"),
+    )
+)
+_STANDS_FOR_GROSS: Final = {"gross": 1.0, "due": 0.75, "paid": 0.35}
+_STANDS_FOR_NET: Final = {"net": 1.0, "base": 0.7, "gross": 0.4}
+_KEPT_APART: Final = frozenset(
+    {"paid", "due", "withholding", "discount", "charge", "other", "other_base", "carried"}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Pick:
+    """One value of a set, which amounts it comes from and how much their labels say for it."""
+
+    value: Decimal
+    weight: float
+    amounts: tuple[LabelledAmount, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ChosenTotals:
+    """The set that fits best, and what holds in it."""
+
+    net: Pick | None
+    tax: Pick | None
+    gross: Pick | None
+    score: float
+    adds_up: bool
+    lines_fit: bool
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether net and tax are the gross, and no charge or discount comes between."""
+        parts = (self.net, self.tax, self.gross)
+        net, tax, gross = (pick.value if pick else NOTHING for pick in parts)
+        return abs(net + tax - gross) <= TOLERANCE
+
+
+@dataclass(frozen=True, slots=True)
+class Adjustments:
+    """What else the set is held against."""
+
+    lines: Decimal | None
+    charges: Decimal
+    discounts: Decimal
+
+
+def choose_totals(amounts: Sequence[LabelledAmount], lines: Decimal | None) -> ChosenTotals:
+    """The net, tax and gross that labels and arithmetic support best together.
+
+    Where what the labels name does not add up, any amount may stand for any of them, if then all
+    of it does.
+    """
+    around = Adjustments(lines, _sum_role(amounts, "charge"), _sum_role(amounts, "discount"))
+    named = _best_set(amounts, around, ())
+    if named.adds_up and named.tax and named.tax.value:
+        return named
+    wider = _best_set(amounts, around, _unnamed_picks(amounts))
+    return wider if _is_proven(wider) and wider.score > named.score + 0.4 else named
+
+
+def _best_set(
+    amounts: Sequence[LabelledAmount], around: Adjustments, others: Sequence[Pick]
+) -> ChosenTotals:
+    nets = [*_picks_of_roles(amounts, _STANDS_FOR_NET), *others]
+    taxes = [*_picks_of_roles(amounts, {"tax": 1.0}), *_tax_sums(amounts), *others]
+    grosses = [*_picks_of_roles(amounts, _STANDS_FOR_GROSS), *others]
+    sets = product((*nets, None), (*taxes, None), (*grosses, None))
+    return max((_weigh(*made, around) for made in sets), key=lambda made: made.score)
+
+
+def _unnamed_picks(amounts: Iterable[LabelledAmount]) -> list[Pick]:
+    """Amounts by themselves, whatever stands beside them."""
+    found = {
+        item.value: item
+        for item in amounts
+        if item.value > 0 and item.role not in _KEPT_APART and _is_printed_as_money(item)
+    }
+    return [Pick(value, UNNAMED, (item,)) for value, item in found.items()][-MOST_UNNAMED:]
+
+
+def _is_printed_as_money(item: LabelledAmount) -> bool:
+    return bool(item.figure.number.currency or set(item.figure.text) & set(".,'"))
+
+
+def _is_proven(chosen: ChosenTotals) -> bool:
+    """Whether a set holds without all labels: the tax is a usual share, and it or the lines fit."""
+    if not (chosen.adds_up and chosen.tax and chosen.tax.value):
+        return False
+    usual = _rate_bonus(chosen.net, chosen.tax, chosen.gross) > 0
+    return usual and (chosen.lines_fit or chosen.tax.weight > 0.5)
+
+
+def _sum_role(amounts: Iterable[LabelledAmount], role: str) -> Decimal:
+    likely: dict[int, Decimal] = {}  # of each figure the first reading
+    for item in amounts:
+        if item.role == role and item.weight > 0.5:
+            likely.setdefault(id(item.figure), abs(item.value))
+    return sum(dict.fromkeys(likely.values()), NOTHING)
+
+
+def _picks_of_roles(amounts: Iterable[LabelledAmount], roles: dict[str, float]) -> list[Pick]:
+    """The distinct values of some roles, best labels first; said twice counts more."""
+    by_value: dict[Decimal, list[LabelledAmount]] = {}
+    for item in amounts:
+        if item.role in roles:
+            by_value.setdefault(item.value, []).append(item)
+    picks = [
+        Pick(
+            value,
+            max(item.weight * roles[item.role] for item in same) + 0.05 * min(len(same) - 1, 3),
+            tuple(sorted(same, key=lambda item: -item.weight * roles[item.role])),
+        )
+        for value, same in by_value.items()
+    ]
+    return sorted(picks, key=lambda pick: -pick.weight)[:MOST]
+
+
+def _tax_sums(amounts: Iterable[LabelledAmount]) -> list[Pick]:
+    """The taxes of several rates added up: all of them, and each run of neighbours."""
+    rows: dict[tuple[int, int], LabelledAmount] = {}
+    for item in amounts:
+        shown = item.value > 0 and _is_printed_as_money(item)
+        if item.role == "tax" and item.weight >= 0.5 and shown:
+            rows[item.page, item.figure.row] = item
+    several = list(rows.values())
+    runs: list[list[LabelledAmount]] = [[]]
+    for item in several:
+        if runs[-1] and item.figure.row - runs[-1][-1].figure.row > NEIGHBOURS:
+            runs.append([])
+        runs[-1].append(item)
+    made = {tuple(run) for run in (*runs, several) if 2 <= len(run) <= 8}
+    return [Pick(sum((item.value for item in run), NOTHING), 0.6, run) for run in made]
+
+
+def _weigh(
+    net: Pick | None, tax: Pick | None, gross: Pick | None, around: Adjustments
+) -> ChosenTotals:
+    score = sum(pick.weight for pick in (net, tax, gross) if pick)
+    adds_up = False
+    if net and gross:
+        adds_up = _adds_up(net.value, tax.value if tax else NOTHING, gross.value, around)
+        score += _sum_bonus(net, tax, gross, adds_up)
+    if tax and (net or gross):
+        score += _rate_bonus(net, tax, gross)
+    lines_fit = _lines_fit(net, gross, around)
+    score += 1.0 if lines_fit else 0.0
+    score -= 0.6 * sum(1 for pick in (net, gross) if pick and pick.value <= 0)
+    return ChosenTotals(net, tax, gross, score, adds_up, lines_fit)
+
+
+def _adds_up(net: Decimal, tax: Decimal, gross: Decimal, around: Adjustments) -> bool:
+    if abs(net + tax - gross) <= TOLERANCE:
+        return True
+    other = {around.charges, -around.discounts, around.charges - around.discounts} - {NOTHING}
+    return bool(tax) and any(abs(net + part + tax - gross) <= TOLERANCE for part in other)
+
+
+def _sum_bonus(net: Pick, tax: Pick | None, gross: Pick, adds_up: bool) -> float:
+    exact = abs(net.value + (tax.value if tax else 0) - gross.value) <= TOLERANCE
+    if adds_up:
+        return (2.0 if exact else 1.4) if tax and tax.value else 0.8 if tax else 0.3
+    if tax is None and net.value and Decimal("0.01") < gross.value / net.value - 1 < Decimal("0.3"):
+        return -0.2
+    return -1.6
+
+
+def _rate_bonus(net: Pick | None, tax: Pick, gross: Pick | None) -> float:
+    """Whether the tax is a usual share of the net."""
+    base = net.value if net else gross.value - tax.value if gross else NOTHING
+    if not base or tax.value == base:
+        return -0.5 if tax.value else 0.0
+    if not tax.value:
+        return NO_TAX
+    share = 100 * tax.value / base
+    if not 0 <= share <= 30:
+        return -1.5
+    slack = 100 * TOLERANCE / abs(base)
+    return 0.4 if any(abs(share - rate) <= slack + Decimal("0.005") for rate in RATES) else 0.0
+
+
+def _lines_fit(net: Pick | None, gross: Pick | None, around: Adjustments) -> bool:
+    if around.lines is None or not around.lines:
+        return False
+    sums = {around.lines, around.lines - around.discounts, around.lines + around.charges}
+    sums.add(around.lines + around.charges - around.discounts)
+    targets = [pick.value for pick in (net, gross) if pick]
+    return any(abs(total - target) <= TOLERANCE for total in sums for target in targets)
+
+
+_PERCENT: Final = re.compile(r"(\d{1,2}(?:[.,]\d{1,2})?)\s?%")
+
+
+def make_totals(chosen: ChosenTotals, amounts: Sequence[LabelledAmount]) -> Values:
+    """All totals, the surer the more of them fit each other."""
+    sure = confidence_of(chosen)
+    alone = chosen.lines_fit and chosen.tax is None
+    net = chosen.net or (chosen.gross if alone else None)
+    found = {
+        "net": _pick_value(net, sure),
+        "tax": _pick_value(chosen.tax, sure),
+        "gross": _pick_value(chosen.gross, sure),
+        **_find_payments(chosen, amounts),
+        "charges": _first_of_role(amounts, "charge"),
+        "discounts": _first_of_role(amounts, "discount"),
+    }
+    return keep_found({f"totals.{name}": value for name, value in found.items()})
+
+
+def make_taxes(
+    chosen: ChosenTotals, amounts: Sequence[LabelledAmount], lines: Sequence[Values]
+) -> tuple[InvoiceTax, ...]:
+    """The taxes of several rates, each with the lines that bear it; else the one there is."""
+    found = {item.value: item for item in (chosen.tax.amounts if chosen.tax else ())}
+    if len(found) > 1:
+        return tuple(_make_tax(item, lines, confidence_of(chosen)) for item in found.values())
+    one = InvoiceTax(rate=_find_rate(chosen), base=_find_base(chosen, amounts))
+    return _taxes_by_lines(chosen, lines) or (one,)
+
+
+def _taxes_by_lines(chosen: ChosenTotals, lines: Sequence[Values]) -> tuple[InvoiceTax, ...]:
+    """What the lines of each rate are taxed with, if that comes to the tax on the page."""
+    bases: dict[Decimal, Decimal] = {}
+    for line in lines:
+        rate = number_of(line.get("tax_rate"))
+        if rate is not None:
+            bases[rate] = bases.get(rate, NOTHING) + (number_of(line.get("amount")) or NOTHING)
+    taxes = {rate: (base * rate / 100).quantize(Decimal("0.01")) for rate, base in bases.items()}
+    total = sum(taxes.values(), NOTHING)
+    if len(bases) < 2 or not chosen.tax or abs(total - chosen.tax.value) > TOLERANCE:
+        return ()
+    return tuple(
+        InvoiceTax(
+            Value(format_number(tax), 0.8),
+            Value(format_number(rate), 0.9),
+            Value(format_number(bases[rate]), 0.8),
+        )
+        for rate, tax in taxes.items()
+    )
+
+
+def _make_tax(item: LabelledAmount, lines: Sequence[Values], sure: float) -> InvoiceTax:
+    named = _labelled_rate(item)
+    rate = number_of(named)
+    own = [line for line in lines if rate is not None and number_of(line.get("tax_rate")) == rate]
+    total = sum((number_of(line.get("amount")) or NOTHING for line in own), NOTHING)
+    base = Value(format_number(total), 0.8) if own else None
+    return InvoiceTax(_amount_value(item, sure), named if rate else None, base)
+
+
+def _labelled_rate(item: LabelledAmount) -> Value | None:
+    match = _PERCENT.search(item.label)
+    if not match:
+        return None
+    rate = format_number(Decimal(match[1].replace(",", ".")))
+    return Value(rate, 0.9, item.page, item.figure.box, match[0])
+
+
+def confidence_of(chosen: ChosenTotals) -> float:
+    """How sure the chosen set is: sums that add up prove it, a lone label does not."""
+    if chosen.adds_up and chosen.tax and chosen.tax.value:
+        sure = 0.98 if chosen.lines_fit else 0.95
+        return sure if chosen.is_exact else 0.85  # a net from which a discount is still to go
+    if chosen.adds_up:
+        return 0.93 if chosen.lines_fit else 0.85
+    if chosen.lines_fit:
+        return 0.8
+    found = [pick for pick in (chosen.net, chosen.tax, chosen.gross) if pick]
+    return 0.75 if len(found) == 1 and found[0].weight >= 0.95 else 0.55
+
+
+def _pick_value(pick: Pick | None, sure: float) -> Value | None:
+    if pick is None:
+        return None
+    figure = pick.amounts[0].figure
+    several = len({item.value for item in pick.amounts}) > 1
+    text = " + ".join(item.figure.text for item in pick.amounts) if several else figure.text
+    return Value(format_number(pick.value), sure, figure.cell.page, figure.box, text)
+
+
+def _amount_value(item: LabelledAmount, sure: float) -> Value:
+    return number_value(item.figure, abs(item.value), sure)
+
+
+def _first_of_role(amounts: Sequence[LabelledAmount], role: str) -> Value | None:
+    found = [item for item in amounts if item.role == role and item.weight > 0.5 and item.value]
+    return _amount_value(found[0], 0.6) if found else None
+
+
+def _find_payments(chosen: ChosenTotals, amounts: Sequence[LabelledAmount]) -> dict[str, Value]:
+    """Withholding, payments and what is due: those that explain each other, else the likeliest."""
+    roles = {
+        role: sorted((a for a in amounts if a.role == role), key=lambda a: -a.weight)[:5]
+        for role in ("withholding", "paid", "due")
+    }
+    gross = chosen.gross.value if chosen.gross else None
+    choices = [[*roles[role], None] for role in ("withholding", "paid", "due")]
+    for withheld, paid, due in product(*choices):
+        if due and gross is not None and (withheld or paid):
+            off = sum((abs(item.value) for item in (withheld, paid) if item), NOTHING)
+            if abs(gross - off - due.value) <= TOLERANCE:
+                kept = {"withholding": withheld, "paid": paid, "due": due}
+                found = {role: _amount_value(item, 0.95) for role, item in kept.items() if item}
+                return found | {"due": number_value(due.figure, due.value, 0.95)}
+    likely = {role: found[0] for role, found in roles.items() if found and found[0].weight > 0.5}
+    return {role: _amount_value(item, 0.6) for role, item in likely.items()}
+
+
+def _find_rate(chosen: ChosenTotals) -> Value | None:
+    """The rate that the tax's label names, or the usual one that it amounts to."""
+    if chosen.tax is None:
+        return None
+    item = chosen.tax.amounts[0]
+    named = _labelled_rate(item)
+    if named and len({each.value for each in chosen.tax.amounts}) == 1:
+        return named
+    if not chosen.net or not chosen.net.value:
+        return None
+    share = 100 * chosen.tax.value / chosen.net.value
+    near = next((rate for rate in RATES if abs(share - rate) < Decimal("0.05")), None)
+    return (
+        Value(format_number(near), 0.7, item.page, item.figure.box, "")
+        if near is not None
+        else None
+    )
+
+
+def _find_base(chosen: ChosenTotals, amounts: Sequence[LabelledAmount]) -> Value | None:
+    """What the tax is taken of: the other base where one is printed, else the net."""
+    other = [item for item in amounts if item.role == "other_base" and item.weight > 0.5]
+    if other:
+        return _amount_value(other[0], 0.85)
+    return _pick_value(chosen.net, 0.8) if chosen.tax else None

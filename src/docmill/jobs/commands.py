@@ -1,0 +1,428 @@
+"""Commands that look at jobs and change them: jobs, show, retry, cancel, result."""
+
+import asyncio
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Annotated, Any, Final
+from uuid import UUID
+
+import typer
+from rich.filesize import decimal
+from rich.table import Table
+from rich.text import Text
+
+from docmill.cli.console import complain, err, out, say, say_json
+from docmill.cli.files import Unreadable, open_document, printable_path
+from docmill.cli.output import Output, open_output
+from docmill.cli.progress import ProgressBoard
+from docmill.cli.remote import RemoteClient, Token, Url
+from docmill.cli.tables import STYLES, format_age, format_time, make_table, print_table
+from docmill.client.answers import Refused
+from docmill.client.asynchronous import HERE, LARGEST_PAGE
+from docmill.core import field_request, installed
+from docmill.core.jobs import Status
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Id = Annotated[str, typer.Argument(metavar="ID", help="A job's id, or the beginning of one.")]
+Ids = Annotated[list[str], typer.Argument(metavar="ID", help="Ids of jobs, or their beginnings.")]
+ID_LENGTH: Final = 36
+FORMAT_NAMES: Final = [name for own in installed.find_rooms().formats.values() for name in own]
+
+
+def list_jobs(
+    status: Annotated[
+        list[str] | None, typer.Option(help="Only these: queued, processing, complete, failed ...")
+    ] = None,
+    pipeline: Annotated[str | None, typer.Option(help="Only of this pipeline.")] = None,
+    limit: Annotated[int, typer.Option(min=0, help="How many; 0 for all.")] = 50,
+    as_json: Json = False,
+    url: Url = HERE,
+    token: Token = None,
+) -> None:
+    """List your jobs, newest first.
+
+    docmill jobs --status failed
+
+    docmill jobs --limit 0 --json | jq -r '.[] | select(.error_code) | .id'
+    """
+    only = {"status": ",".join(status or []), "pipeline": pipeline}
+    found = asyncio.run(_fetch_jobs(RemoteClient(url, token), limit, only))
+    if as_json:
+        say_json(found)
+    elif found:
+        print_jobs(found)
+    else:
+        say("No jobs. `docmill submit FILE` makes one.")
+
+
+async def _fetch_jobs(
+    client: RemoteClient, limit: int, only: dict[str, Any]
+) -> list[dict[str, Any]]:
+    async with client:
+        return [job async for job in client.jobs(limit, **only)]
+
+
+def show_job(id: Id, as_json: Json = False, url: Url = HERE, token: Token = None) -> None:  # noqa: A002
+    """Show one job: its facts, its history, its attempts.
+
+    docmill show 3f2a
+    """
+    job = asyncio.run(_fetch_job(RemoteClient(url, token), id))
+    if as_json:
+        say_json(job)
+    else:
+        print_job(job)
+
+
+async def _fetch_job(client: RemoteClient, job_id: str) -> dict[str, Any]:
+    async with client:
+        return await client.ask("GET", f"/api/jobs/{await resolve_id(client, job_id)}")
+
+
+def write_result(
+    id: Id,  # noqa: A002
+    output: Output = None,
+    form: Annotated[
+        str | None,
+        typer.Option(help=f"data, document, or of some pipelines {', '.join(FORMAT_NAMES)}."),
+    ] = None,
+    url: Url = HERE,
+    token: Token = None,
+) -> None:
+    """Print the result of a job, or write it to a file.
+
+    docmill result 3f2a | jq .fields
+
+    docmill result 3f2a -o letter.json
+
+    docmill result 3f2a --form anki -o words.apkg
+    """
+    asyncio.run(_download_result(RemoteClient(url, token), id, output, form))
+
+
+async def _download_result(
+    client: RemoteClient, job_id: str, output: Path | None, form: str | None
+) -> None:
+    async with client, client.downloading(await resolve_id(client, job_id), form) as pieces:
+        with open_output(output) as file:
+            async for piece in pieces:
+                file.write(piece)
+
+
+def retry_jobs(ids: Ids, as_json: Json = False, url: Url = HERE, token: Token = None) -> None:
+    """Queue failed jobs again.
+
+    docmill retry 3f2a 77b1
+    """
+    _change("retry", ids, RemoteClient(url, token), as_json=as_json)
+
+
+def cancel_jobs(ids: Ids, as_json: Json = False, url: Url = HERE, token: Token = None) -> None:
+    """Cancel jobs that have not ended.
+
+    docmill cancel 3f2a
+    """
+    _change("cancel", ids, RemoteClient(url, token), as_json=as_json)
+
+
+@dataclass(frozen=True, slots=True)
+class JobChange:
+    """What became of a wish to change one job."""
+
+    id: str
+    success: bool
+    status: str = ""
+    code: str = ""
+    message: str = ""
+
+
+def _change(verb: str, ids: list[str], client: RemoteClient, *, as_json: bool) -> None:
+    rows = asyncio.run(_change_all(verb, ids, client))
+    if as_json:
+        say_json([asdict(row) for row in rows])
+    else:
+        for row in rows:
+            if row.success:
+                say(f"{row.id}: {row.status}")
+            else:
+                complain(f"{row.id}: {row.code}  {row.message}")
+    if not all(row.success for row in rows):
+        raise typer.Exit(1)
+
+
+async def _change_all(verb: str, ids: list[str], client: RemoteClient) -> list[JobChange]:
+    async with client:
+        return [await _change_one(verb, job_id, client) for job_id in ids]
+
+
+async def _change_one(verb: str, given: str, client: RemoteClient) -> JobChange:
+    """A refusal by docmill is this job's own; where nobody answers, the command ends."""
+    try:
+        job_id = await resolve_id(client, given)
+        answer = await client.ask("POST", f"/api/jobs/{job_id}/{verb}")
+    except Refused as exc:
+        if not exc.code:
+            raise
+        return JobChange(given, False, code=exc.code, message=f"{exc.says} {exc.advice}")
+    return JobChange(job_id, True, answer["job"]["status"])
+
+
+async def resolve_id(client: RemoteClient, given: str) -> str:
+    """The id that begins so, among the newest jobs."""
+    if len(given) == ID_LENGTH:
+        return _check_id(given)
+    found = [job["id"] async for job in client.jobs(LARGEST_PAGE)]
+    fitting = [job_id for job_id in found if given and job_id.startswith(given.lower())]
+    if len(fitting) == 1:
+        return fitting[0]
+    if fitting:
+        says = f"{len(fitting)} of your jobs begin with {given}."
+        raise Refused(says, "Give more of the id.", code="JOB_NOT_FOUND")
+    says = f"None of your newest {len(found)} jobs begins with {given}."
+    raise Refused(says, "Give the whole id; `docmill jobs` lists them.", code="JOB_NOT_FOUND")
+
+
+def _check_id(given: str) -> str:
+    try:
+        return str(UUID(given))
+    except ValueError as exc:
+        raise typer.BadParameter(f"{given!r} is not an id of a job.", param_hint="ID") from exc
+
+
+UPLOADS_AT_ONCE: Final = 3
+WATCHED_AT_ONCE: Final = 16
+
+
+@dataclass(frozen=True, slots=True)
+class SubmittedFile:
+    """What became of one file."""
+
+    file: str
+    success: bool
+    job_id: str = ""
+    outcome: str = ""
+    status: str = ""
+    code: str = ""
+    message: str = ""
+
+
+def submit(
+    files: Annotated[list[Path], typer.Argument(metavar="FILE", help="What to upload.")],
+    pipeline: Annotated[str | None, typer.Option(help="What to do with them.")] = None,
+    mapping: Annotated[str | None, typer.Option(help="The form of the result.")] = None,
+    fields: Annotated[str | None, typer.Option(help=field_request.HELP, show_default=False)] = None,
+    watch: Annotated[bool, typer.Option("--watch", "-w", help="Stay until all ended.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one row per file.")] = False,
+    url: Url = HERE,
+    token: Token = None,
+) -> None:
+    """Upload files to a running docmill.
+
+    Each becomes a job; the same file sent again is the same job. Waits when docmill says that it
+    gets too many. With --watch the command stays until every job has ended. Exit 1 when any file
+    was refused or, with --watch, any job failed.
+
+    docmill submit letter.pdf --watch
+
+    docmill submit scans/*.pdf --pipeline extract --json
+
+    docmill submit bill.pdf --pipeline extract --fields invoice_no:id,total:amount,due:date
+    """
+    named = {"pipeline": pipeline, "mapping": mapping, field_request.OPTION: fields}
+    wanted = {name: value for name, value in named.items() if value}
+    with ProgressBoard(err if as_json else out, quiet=as_json) as board:
+        rows = asyncio.run(
+            _submit_all(RemoteClient(url, token), files, Submitter(wanted, board, watch=watch))
+        )
+    if as_json:
+        say_json([asdict(row) for row in rows])
+    if not all(row.success for row in rows):
+        raise typer.Exit(1)
+
+
+async def _submit_all(
+    client: RemoteClient, files: list[Path], sender: "Submitter"
+) -> list[SubmittedFile]:
+    async with client:
+        # Says at once, and once, that nobody answers or that the token is bad.
+        await client.ask("GET", "/api/jobs", params={"limit": 1})
+        return await asyncio.gather(*(sender.send(client, path) for path in files))
+
+
+class Submitter:
+    """Sends files, a few at a time, and keeps an eye on their jobs."""
+
+    def __init__(self, wanted: Mapping[str, str], board: ProgressBoard, *, watch: bool) -> None:
+        self._wanted: Mapping[str, str] = wanted
+        self._board: ProgressBoard = board
+        self._watch: bool = watch
+        self._uploads: asyncio.Semaphore = asyncio.Semaphore(UPLOADS_AT_ONCE)
+        self._watched: asyncio.Semaphore = asyncio.Semaphore(WATCHED_AT_ONCE)
+
+    async def send(self, client: RemoteClient, path: Path) -> SubmittedFile:
+        try:
+            async with self._uploads:
+                row = await self._upload(client, path)
+            if self._watch:
+                row = await self._follow(client, path, row)
+        except Unreadable as exc:
+            row = SubmittedFile(str(path), False, message=str(exc))
+        except Refused as exc:
+            row = SubmittedFile(str(path), False, code=exc.code, message=f"{exc.says} {exc.advice}")
+        self._tell(path, row)
+        return row
+
+    async def _upload(self, client: RemoteClient, path: Path) -> SubmittedFile:
+        with open_document(path) as document, self._board.line(document.filename) as line:
+
+            def told(done: int) -> None:
+                line.sent(done, document.size)
+
+            def waits(exc: Refused) -> None:
+                line.converting(0, f"waiting: {exc.says}")
+
+            answer = await client.patiently(
+                lambda: client.upload(document, self._wanted, told), waits
+            )
+        job: dict[str, Any] = answer["job"]
+        return SubmittedFile(str(path), True, job["id"], answer["outcome"], job["status"])
+
+    async def _follow(self, client: RemoteClient, path: Path, row: SubmittedFile) -> SubmittedFile:
+        """Until the job has ended."""
+        self._board.say(f"{printable_path(path)}: received, job {row.job_id}")
+        async with self._watched:
+            with self._board.line(path.name) as line:
+                job = await client.follow(
+                    row.job_id,
+                    lambda job: line.converting(job["progress"], job["stage"] or job["label"]),
+                )
+        status = Status(job["status"])
+        good = status is Status.COMPLETE
+        says = job["error_message"] or ("" if good else status.label)
+        code = job["error_code"] or ""
+        return replace(row, success=good, status=str(status), code=code, message=says)
+
+    def _tell(self, path: Path, row: SubmittedFile) -> None:
+        if not row.success:
+            told = f"{row.code}  {row.message}".strip()
+            self._board.say(f"{printable_path(path)}: {told}", "red")
+            return
+        said = Status(row.status).label if self._watch else "received"
+        again = {"existing": " (sent before)", "requeued": " (failed before)"}.get(row.outcome, "")
+        self._board.say(f"{printable_path(path)}: {said}{again}, job {row.job_id}")
+
+
+def export_jobs(
+    ids: Ids,
+    output: Output = None,
+    mapping: Annotated[str | None, typer.Option(help="Which XML; default: the jobs' own.")] = None,
+    url: Url = HERE,
+    token: Token = None,
+) -> None:
+    """Write several complete invoices of one seller as one file.
+
+    docmill export 3f2a 77b1 -o coretax.xml
+    """
+    xml = asyncio.run(_fetch_export(RemoteClient(url, token), ids, mapping))
+    with open_output(output) as file:
+        file.write(xml)
+
+
+async def _fetch_export(client: RemoteClient, ids: list[str], mapping: str | None) -> bytes:
+    async with client:
+        wish: dict[str, Any] = {"jobs": [await resolve_id(client, given) for given in ids]}
+        if mapping:
+            wish["mapping"] = mapping
+        try:
+            return await client.fetch("POST", "/api/exports", json=wish)
+        except Refused as exc:
+            if not exc.jobs:
+                raise
+            says = f"{exc.says} It is about {', '.join(exc.jobs)}."
+            raise Refused(says, exc.advice, code=exc.code) from exc
+
+
+FACTS: Final = (
+    "id", "filename", "content_type", "bytes", "sha256", "pipeline", "mapping", "source", "status",
+    "progress", "stage", "error_code", "error_message", "estimated_seconds_left", "priority",
+    "attempt_count", "created_at", "queued_at", "run_at", "started_at", "completed_at", "failed_at",
+    "cancelled_at", "expires_at", "download_count", "leased_by", "duplicate_of",
+)  # fmt: skip
+
+
+def print_jobs(jobs: Iterable[Mapping[str, Any]]) -> None:
+    """Beginnings of ids on a terminal, where they are typed; whole ones for a pipe."""
+    table = make_table("ID", "AGE", "FILE", "SIZE", "PIPELINE", "STATUS", "")
+    table.columns[3].justify = "right"
+    for job in jobs:
+        table.add_row(
+            job["id"][:8] if out.is_terminal else job["id"],
+            format_age(job["created_at"]),
+            Text(job["filename"]),
+            decimal(job["bytes"]),
+            job["pipeline"],
+            Text(job["label"], STYLES.get(job["status"], "")),
+            Text(_describe_trouble(job)),
+        )
+    print_table(table)
+
+
+def _describe_trouble(job: Mapping[str, Any]) -> str:
+    if job["status"] == "processing":
+        return f"{job['progress']} % {job['stage']}"
+    return f"{job['error_code']}: {job['error_message']}" if job["error_code"] else ""
+
+
+def print_job(job: Mapping[str, Any]) -> None:
+    facts = Table(box=None, show_header=False, pad_edge=False)
+    for name in FACTS:
+        if job.get(name) not in (None, ""):
+            facts.add_row(Text(name, "dim"), Text(str(job[name])))
+    print_table(facts)
+    say("\nHistory")
+    events = make_table("AT", "EVENT", "WORKER", "ABOUT")
+    for event in job["events"]:
+        worker = _shorten_worker(event["worker"] or "")
+        events.add_row(
+            format_time(event["at"]), event["kind"], worker, Text(_describe_meta(event["meta"]))
+        )
+    print_table(events)
+    if not job["attempts"]:
+        return
+    say("\nAttempts")
+    attempts = make_table("NO", "STARTED", "TOOK", "CPU", "MEMORY", "WORKER", "OUTCOME", "ERROR")
+    for attempt in job["attempts"]:
+        attempts.add_row(*_attempt_cells(attempt))
+    print_table(attempts)
+
+
+def _describe_meta(meta: Mapping[str, Any]) -> str:
+    known = {key: value for key, value in meta.items() if value is not None}
+    way = " > ".join(str(known.pop(key)) for key in ("from", "to") if key in known)
+    rest = [f"{key} {value}" for key, value in known.items()]
+    return ", ".join([way, *rest] if way else rest)
+
+
+def _shorten_worker(worker: str) -> str:
+    """A worker's name is long, to be the only one; its two ends are enough for people."""
+    return re.sub("/.*/", "/", worker)
+
+
+def _attempt_cells(attempt: Mapping[str, Any]) -> list[str | Text]:
+    code, says = attempt["error_code"], attempt["error_message"]
+    return [
+        str(attempt["attempt"]),
+        format_time(attempt["started_at"]),
+        _format_ms(attempt["duration_ms"]),
+        _format_ms(attempt["cpu_ms"]),
+        decimal(attempt["memory_bytes"]) if attempt["memory_bytes"] else "",
+        _shorten_worker(attempt["worker"]),
+        attempt["outcome"] or "running",
+        Text(f"{code}: {says}" if code else ""),
+    ]
+
+
+def _format_ms(span: int | None) -> str:
+    return "" if span is None else f"{span / 1000:.2f} s"

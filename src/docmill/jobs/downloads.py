@@ -1,0 +1,357 @@
+"""Results going out: as a download, and inside the status that programs poll."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Callable
+from contextlib import suppress
+from datetime import datetime
+from pathlib import PurePath
+from typing import Annotated, Any, Final, Literal
+
+import structlog
+from fastapi import APIRouter, Header, Query
+from pydantic import BaseModel, Field, WithJsonSchema
+from starlette.responses import JSONResponse, RedirectResponse, Response, StreamingResponse
+
+from docmill.core import installed, plugins
+from docmill.core.faults import FAULTS, DocmillError
+from docmill.core.jobs import Job, JobId, Status
+from docmill.core.owners import Owner
+from docmill.db.pool import connection, read_connection
+from docmill.documents.stored import open_stored
+from docmill.jobs import queries, results
+from docmill.queue import steps
+from docmill.queue.enqueue import find_own_job
+from docmill.reading.page_json import KIND, unpack_page
+from docmill.reading.pages import Page
+from docmill.storage.checked import CheckedObject
+from docmill.web import params, problems
+from docmill.web.responses import CheckedResponse, HandedOver, attachment_header
+from docmill.web.site import CurrentOwner, CurrentSite, Site
+
+log = structlog.get_logger()
+
+router = APIRouter(prefix="/api", tags=["results"])
+
+# Seconds between tries to forget what was downloaded; what is left then retention takes.
+FORGET_WAITS: Final = (0.5, 2, 8)
+# A status up to here goes out in one piece: the last of three small ones would wait for the
+# client's delayed acknowledgement of the first.
+ONE_BUFFER: Final = 1 << 20
+SUFFIXES: Final = {"application/json": ".json", "application/xml": ".xml"}
+STORED_FORMS: Final = (None, "data", "document")
+FORMATS: Final = installed.find_rooms().formats
+FORM_HELP: Final = (
+    "The JSON that was found (data) or the document made of it (document), by default that; or it "
+    "is written anew: "
+    + "; ".join(f"of {name} as {', '.join(offered)}" for name, offered in FORMATS.items())
+)
+FORM_NAMES: Final = sorted(
+    {
+        *filter(None, STORED_FORMS),
+        *(name for offered in FORMATS.values() for name in offered),
+    }
+)
+FormName = Annotated[str, WithJsonSchema({"type": "string", "enum": FORM_NAMES})]
+
+
+@router.get(
+    "/jobs/{job_id}/download",
+    summary="The result of a complete job",
+    response_class=Response,
+    responses=problems.fault_responses(
+        *problems.LOOKUP_FAULTS, "BAD_REQUEST", "NOT_READY", "EXPIRED", "IO_ERROR", "DAMAGED"
+    )
+    | {
+        200: {
+            "description": "The result",
+            "content": {
+                "application/json": {},
+                "application/xml": {},
+                **{
+                    form.content_type.partition(";")[0]: {}
+                    for offered in FORMATS.values()
+                    for form in offered.values()
+                },
+            },
+        }
+    },
+)
+async def download_result(
+    job_id: str,
+    site: CurrentSite,
+    owner: CurrentOwner,
+    accept_encoding: Annotated[str | None, Header()] = None,
+    form: Annotated[FormName | None, Query(description=FORM_HELP, examples=["data"])] = None,
+    original: Annotated[bool, Query(description="As it was read, before any review")] = False,
+) -> Response:
+    if form not in STORED_FORMS:
+        return await _download_as(site, owner, job_id, form)
+    async with read_connection(site.pool) as conn:
+        job = await find_own_job(conn, owner, job_id)
+        result = await results.require_result(conn, job, form, original=original)
+    checked = await open_stored(site.pool, site.store, result.key)
+    with checked.closing_on_error():
+        async with connection(site.pool) as conn:
+            await queries.count_download(conn, job.id)
+    site.changes.ring()
+    headers = {
+        "content-disposition": _download_header(job, SUFFIXES.get(result.content_type, "")),
+        "cache-control": "private, no-store",
+        "vary": "Accept-Encoding, Cookie",
+    }
+    packed = params.accepts_gzip(accept_encoding)
+    if packed:
+        headers["content-encoding"] = "gzip"
+    return CheckedResponse(
+        checked,
+        headers=headers,
+        media_type=result.content_type,
+        packed=packed,
+        handover=DeleteAfterDownload(site, job) if site.config.delete_on_download else None,
+    )
+
+
+async def _download_as(site: Site, owner: Owner, job_id: str, name: str) -> Response:
+    """The data that was found, written anew in a form of its pipeline."""
+    async with read_connection(site.pool) as conn:
+        job = await find_own_job(conn, owner, job_id)
+        offered = FORMATS.get(job.pipeline, {})
+        if name not in offered:
+            known = ", ".join([*filter(None, STORED_FORMS), *offered])
+            raise params.bad_param("form", f"of {job.pipeline} there is {known}")
+        result = await results.require_result(conn, job, "data")
+    form = offered[name]
+    async with site.exporting:
+        data = await results.read_data(site.pool, site.store, result.key)
+        title = PurePath(job.original_filename).stem or "docmill"
+        body = await asyncio.to_thread(plugins.resolve(form.write), data, title)
+    async with connection(site.pool) as conn:
+        await queries.count_download(conn, job.id)
+    site.changes.ring()
+    headers = {
+        "content-disposition": _download_header(job, form.ending),
+        "cache-control": "private, no-store",
+    }
+    if not site.config.delete_on_download:
+        return Response(body, media_type=form.content_type, headers=headers)
+    return HandedOver(
+        body, DeleteAfterDownload(site, job), headers=headers, media_type=form.content_type
+    )
+
+
+class DeleteAfterDownload:
+    """Installations may let a result go with its first download, once it was sent to the end.
+
+    It is marked before the last byte goes, as one whose time is over: should we die in that very
+    moment, retention finishes it. The mark is taken back when the client did not stay for the end.
+    """
+
+    def __init__(self, site: Site, job: Job) -> None:
+        self._site: Site = site
+        self._job: Job = job
+
+    async def begin(self) -> None:
+        with suppress(DocmillError):  # it was handed over all the same, and is forgotten below
+            async with connection(self._site.pool) as conn:
+                await results.mark_expiring(conn, self._job.id)
+
+    async def undo(self) -> None:
+        with suppress(DocmillError):
+            async with connection(self._site.pool) as conn:
+                await results.restore_expiry(conn, self._job.id, expires_at=self._job.expires_at)
+
+    async def complete(self) -> None:
+        for wait in FORGET_WAITS:
+            try:
+                await self._forget()
+            except DocmillError as exc:
+                log.warning("result.not_forgotten", job=str(self._job.id), code=exc.fault.code)
+                await asyncio.sleep(wait)
+            else:
+                return
+
+    async def _forget(self) -> None:
+        """Bytes that are left behind when we die on the way are orphans, which upkeep removes."""
+        site = self._site
+        async with connection(site.pool) as conn:
+            keys = await results.list_result_keys(conn, self._job.id)
+            await results.expire_results(conn, self._job.id)
+        site.changes.ring()
+        for key in keys:
+            await site.store.delete(key)
+
+
+def _download_header(job: Job, ending: str) -> str:
+    return attachment_header((PurePath(job.original_filename).stem or "result") + ending)
+
+
+class StatusAnswer(BaseModel):
+    """For programs that poll. Times are milliseconds since 1970, spans milliseconds."""
+
+    success: bool
+    jobId: str  # noqa: N815  the contract's names
+    status: str = Field(examples=[*dict.fromkeys(one.row.api_word for one in Status)])
+    progress: int
+    queuedAt: int | None  # noqa: N815
+    startedAt: int | None  # noqa: N815
+    completedAt: int | None = Field(description="When the job ended, well or not")  # noqa: N815
+    processingTime: int | None  # noqa: N815
+    result: Any = Field(default=None, description="Only when completed")
+    error: str | None = Field(default=None, description="Only when failed, with `code`")
+    code: str | None = None
+
+
+@router.get(
+    "/job-status/{job_id}",
+    summary="A job's status in four words; with its result when completed",
+    response_model=StatusAnswer,
+    responses=problems.fault_responses(*problems.LOOKUP_FAULTS, "IO_ERROR", "DAMAGED"),
+)
+async def job_status(job_id: str, site: CurrentSite, owner: CurrentOwner) -> Response:
+    """A cancelled job shows as failed with the code CANCELLED."""
+    async with read_connection(site.pool) as conn:
+        job = await find_own_job(conn, owner, job_id)
+        result = await results.find_result(conn, job.id, "data") if job.result_key else None
+    facts = _status_facts(job)
+    if result is None:
+        return JSONResponse(facts | _status_error(job))
+    checked = await open_stored(site.pool, site.store, result.key)
+    body = _stream_with_result(facts, checked)
+    if result.bytes <= ONE_BUFFER:
+        return Response(b"".join([piece async for piece in body]), media_type="application/json")
+    return StreamingResponse(body, media_type="application/json")
+
+
+def _status_facts(job: Job) -> dict[str, Any]:
+    ended_at = job.completed_at or job.failed_at or job.cancelled_at
+    took = ended_at - job.started_at if ended_at and job.started_at else None
+    return {
+        "success": True,
+        "jobId": str(job.id),
+        "status": job.status.row.api_word,
+        "progress": job.progress,
+        "queuedAt": _epoch_ms(job.queued_at),
+        "startedAt": _epoch_ms(job.started_at),
+        "completedAt": _epoch_ms(ended_at),
+        "processingTime": None if took is None else round(took.total_seconds() * 1000),
+    }
+
+
+def _epoch_ms(at: datetime | None) -> int | None:
+    return round(at.timestamp() * 1000) if at else None
+
+
+def _status_error(job: Job) -> dict[str, Any]:
+    if job.status is Status.FAILED:
+        return {"error": job.error_message, "code": job.error_code}
+    code = {Status.CANCELLED: "CANCELLED", Status.COMPLETE: "EXPIRED"}.get(job.status)
+    return {"error": FAULTS[code].says, "code": code} if code else {}
+
+
+async def _stream_with_result(facts: dict[str, Any], result: CheckedObject) -> AsyncIterator[bytes]:
+    """The stored result is JSON already: it goes out between the braces as it is."""
+    try:
+        yield json.dumps(facts)[:-1].encode() + b', "result": '
+        async for piece in result.content():
+            yield piece
+        yield b"}"
+    finally:
+        result.close()
+
+
+PARTIAL_HEADERS: Final = {"cache-control": "private, no-store"}
+PARTIAL_STATUSES: Final = (Status.QUEUED, Status.PROCESSING, Status.FAILED)
+
+
+class PageText(BaseModel):
+    number: int
+    width: float = Field(description="In points")
+    height: float
+    scanned: bool = Field(description="It is a picture, read by OCR")
+    text: str
+
+
+class PartialResult(BaseModel):
+    """The pages read so far, in their order."""
+
+    job_id: str
+    status: str
+    pages_read: int
+    pages: list[PageText]
+
+
+@router.get(
+    "/jobs/{job_id}/partial",
+    summary="The pages that a conversion under way has read so far",
+    response_model=PartialResult,
+    responses=problems.fault_responses(*problems.LOOKUP_FAULTS, "NOT_READY")
+    | {200: {"content": {"text/plain": {}}}, 303: {"description": "It is complete: the result"}},
+)
+async def partial_result(
+    job_id: str,
+    site: CurrentSite,
+    owner: CurrentOwner,
+    form: Annotated[
+        Literal["json", "text"], Query(description="As JSON, or as text alone")
+    ] = "json",
+) -> Response:
+    """Long conversions keep what they have read every few seconds; short ones are sooner over."""
+    async with read_connection(site.pool) as conn:
+        job = await find_own_job(conn, owner, job_id)
+        count = await steps.count_items(conn, job.id, KIND) if job.status in PARTIAL_STATUSES else 0
+    if job.status is Status.COMPLETE:
+        return RedirectResponse(f"/api/jobs/{job.id}/download?form=data", 303)
+    if not count:
+        raise DocmillError("NOT_READY", jobId=str(job.id), jobStatus=str(job.status))
+    if form == "text":
+        body, kind = _write_pages(site, job.id, count, _page_as_text), "text/plain"
+    else:
+        facts = {"job_id": str(job.id), "status": str(job.status), "pages_read": count}
+        body, kind = _write_json(site, job.id, facts), "application/json"
+    return StreamingResponse(body, media_type=kind, headers=PARTIAL_HEADERS)
+
+
+async def _write_json(site: Site, job_id: JobId, facts: dict[str, Any]) -> AsyncIterator[str]:
+    yield json.dumps(facts)[:-1] + ', "pages": ['
+    comma = ""
+    async for text in _write_pages(site, job_id, facts["pages_read"], _page_as_json):
+        yield comma + text
+        comma = ","
+    yield "]}"
+
+
+async def _write_pages(
+    site: Site, job_id: JobId, count: int, write: Callable[[Page], str]
+) -> AsyncIterator[str]:
+    """One step after the other, so that memory holds one; what comes meanwhile is left out."""
+    number = done = 0
+    while done < count:
+        async with read_connection(site.pool) as conn:
+            step = await steps.read_step(conn, job_id, KIND, number)
+        if step is None:
+            return
+        for text in await asyncio.to_thread(_write_step, step.content, write):
+            yield text
+        number, done = number + 1, done + step.items
+
+
+def _write_step(content: str, write: Callable[[Page], str]) -> list[str]:
+    turned = map(unpack_page, json.loads(content))
+    return [write(one.page) for one in turned if one.page]
+
+
+def _page_as_json(page: Page) -> str:
+    return json.dumps(
+        {
+            "number": page.number,
+            "width": page.width,
+            "height": page.height,
+            "scanned": page.scanned,
+            "text": page.text,
+        }
+    )
+
+
+def _page_as_text(page: Page) -> str:
+    return f"{page.text}\n\n\f"

@@ -1,0 +1,152 @@
+"""Results of complete jobs: found, read, written, and when they go.
+
+Everybody who reads or writes a result does it here.
+"""
+
+import asyncio
+import gzip
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+from psycopg.rows import class_row
+
+from docmill.core import failpoints
+from docmill.core.faults import DocmillError
+from docmill.core.jobs import Job, JobId, Status, StoredResult
+from docmill.core.plugins import Artifact
+from docmill.db.pool import Connection, Pool
+from docmill.documents.stored import open_stored
+from docmill.storage.contract import Store
+
+# Without a form: what people download, which is the document where there is one.
+OF_JOB: Final = """
+SELECT r.key, r.content_type, r.bytes, r.stored_bytes, r.sha256, r.version
+  FROM jobs j JOIN results r ON r.job_id = j.id
+ WHERE j.id = %(id)s AND j.result_key IS NOT NULL AND (r.revision = 0 OR NOT %(original)s)
+   AND (%(form)s::text IS NULL OR r.form = %(form)s)
+ ORDER BY r.revision DESC, r.form = 'document' DESC LIMIT 1
+"""
+
+
+async def find_result(
+    conn: Connection, job_id: JobId, form: str | None = None, *, original: bool = False
+) -> StoredResult | None:
+    """As last approved by a person, or as it was read: `original`, and all that nobody reviewed."""
+    args = {"id": job_id, "form": form, "original": original}
+    async with conn.cursor(row_factory=class_row(StoredResult)) as cur:
+        return await (await cur.execute(OF_JOB, args)).fetchone()
+
+
+async def require_result(
+    conn: Connection, job: Job, form: str | None = None, *, original: bool = False
+) -> StoredResult:
+    """The same; NOT_READY before the job is complete, EXPIRED when its result is gone."""
+    if job.status is not Status.COMPLETE:
+        raise DocmillError("NOT_READY", jobId=str(job.id), jobStatus=str(job.status))
+    found = await find_result(conn, job.id, form, original=original)
+    if found is None:
+        raise DocmillError("EXPIRED", jobId=str(job.id))
+    return found
+
+
+async def read_result(pool: Pool, store: Store, key: str) -> bytes:
+    """The whole of it, held against its row."""
+    return await (await open_stored(pool, store, key)).whole()
+
+
+async def read_data(pool: Pool, store: Store, key: str) -> Any:
+    """The JSON that a run found."""
+    return await asyncio.to_thread(json.loads, await read_result(pool, store, key))
+
+
+async def write_result(store: Store, key: str, made: Artifact, version: str) -> StoredResult:
+    """Store a result compressed, and see that it is there. Its row is the caller's to write."""
+    packed = await asyncio.to_thread(gzip.compress, made.content, 6, mtime=0)
+    await store.put(key, packed)
+    failpoints.hit("result.stored")
+    stored = await store.head(key)
+    if stored is None or stored.bytes != len(packed):
+        raise DocmillError("IO_ERROR", "the stored result is not what was written")
+    sha256 = hashlib.sha256(made.content).hexdigest()
+    return StoredResult(key, made.content_type, len(made.content), len(packed), sha256, version)
+
+
+@dataclass(frozen=True, slots=True)
+class ReadableJob:
+    """A job and where its data is stored; no key while there is none, or none any more."""
+
+    id: JobId
+    owner: str
+    pipeline: str
+    status: str
+    key: str | None
+
+
+DATA: Final = """
+SELECT DISTINCT ON (j.id) j.id, j.owner, j.pipeline, j.status, r.key
+  FROM jobs j
+  LEFT JOIN results r ON r.job_id = j.id AND r.form = 'data' AND j.result_key IS NOT NULL
+ WHERE j.id = ANY(%s)
+ ORDER BY j.id, r.revision DESC
+"""
+
+
+async def find_data(conn: Connection, job_ids: Sequence[JobId]) -> dict[JobId, ReadableJob]:
+    """Those of the jobs that there are."""
+    async with conn.cursor(row_factory=class_row(ReadableJob)) as cur:
+        found = await (await cur.execute(DATA, (list(job_ids),))).fetchall()
+    return {each.id: each for each in found}
+
+
+KEYS: Final = "SELECT key FROM results WHERE job_id = %s"
+
+
+async def list_result_keys(conn: Connection, job_id: JobId) -> list[str]:
+    """Everything that is stored of a job's results."""
+    return [row[0] for row in await (await conn.execute(KEYS, (job_id,))).fetchall()]
+
+
+MARK: Final = "UPDATE jobs SET expires_at = now() WHERE id = %s AND result_key IS NOT NULL"
+
+
+async def mark_expiring(conn: Connection, job_id: JobId) -> None:
+    """From now on retention may take the result."""
+    await conn.execute(MARK, (job_id,))
+
+
+UNMARK: Final = "UPDATE jobs SET expires_at = %(at)s WHERE id = %(id)s AND result_key IS NOT NULL"
+
+
+async def restore_expiry(conn: Connection, job_id: JobId, *, expires_at: datetime | None) -> None:
+    """It stays as long as it was to stay before."""
+    await conn.execute(UNMARK, {"id": job_id, "at": expires_at})
+
+
+EXPIRING: Final = """
+SELECT id FROM jobs WHERE result_key IS NOT NULL AND expires_at < now()
+ ORDER BY expires_at LIMIT %s
+"""
+
+
+async def list_expiring_results(conn: Connection, limit: int) -> list[JobId]:
+    return [row[0] for row in await (await conn.execute(EXPIRING, (limit,))).fetchall()]
+
+
+EXPIRE: Final = """
+WITH gone AS (
+    UPDATE jobs SET result_key = NULL, dedupe_key = NULL
+     WHERE id = %s AND result_key IS NOT NULL RETURNING id),
+dropped AS (DELETE FROM results USING gone WHERE job_id = gone.id),
+unlisted AS (DELETE FROM document_fields USING gone WHERE job_id = gone.id),
+unfound AS (DELETE FROM chunks USING gone WHERE job_id = gone.id)
+INSERT INTO job_events (job_id, kind, meta) SELECT id, 'expired', '{"what": "result"}' FROM gone
+"""
+
+
+async def expire_results(conn: Connection, job_id: JobId) -> None:
+    """Clear the location of results whose bytes were deleted."""
+    await conn.execute(EXPIRE, (job_id,))

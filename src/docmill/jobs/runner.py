@@ -1,0 +1,221 @@
+"""One run of one job: fetch the bytes, let a confined child work on them, store what comes out."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+from typing import Any, BinaryIO, Final
+
+from docmill.core import failpoints, installed, plugins
+from docmill.core.documents import result_key
+from docmill.core.faults import DocmillError
+from docmill.core.jobs import (
+    Broke,
+    Claimed,
+    Ending,
+    Finished,
+    ReportProgress,
+    Stopped,
+    StoredResult,
+    Usage,
+)
+from docmill.core.plugins import Artifact
+from docmill.db.pool import Pool
+from docmill.documents.stored import ORIGINAL, StoredObject, open_known
+from docmill.jobs import results
+from docmill.jobs.validation import ArtifactValidators
+from docmill.queue import rows
+from docmill.queue.lanes import Lanes
+from docmill.queue.steps import JobMemory
+from docmill.queue.worker import Runner
+from docmill.sandbox.outcome import RunFailed, RunOutcome, Task
+from docmill.sandbox.pool import SandboxPool
+from docmill.sandbox.protocol import KEEP, RECALL, SIZE
+from docmill.services.breaker import RESTING, read_pause
+from docmill.services.broker import Service, ServiceBroker
+from docmill.storage.contract import Store
+
+JSON: Final = "application/json"
+BUSY: Final = "SERVICE_BUSY"
+GONE: Final = frozenset({"EXPIRED", "DAMAGED"})
+LEAST_PAUSE: Final = timedelta(seconds=5)  # of a service that does not say how long it wants
+
+# A run elsewhere, by a service; SERVICE_RESTING when the service is left alone for now.
+Elsewhere = Callable[[Claimed, BinaryIO, ReportProgress], Awaitable[RunOutcome]]
+
+
+@dataclass(frozen=True, slots=True)
+class RunnerParts:
+    """What there is beyond the sandbox.
+
+    `elsewhere` are the pipelines that a service runs; `services` are what runs here may ask.
+    `lanes` are told how many pages a run has.
+    """
+
+    elsewhere: Mapping[str, Elsewhere] = field(default_factory=dict[str, Elsewhere])
+    services: Mapping[str, Service] = field(default_factory=dict[str, Service])
+    validators: ArtifactValidators | None = None
+    lanes: Lanes | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class JobHost:
+    """Answers what the run of a job asks: of services, and of what an earlier attempt kept."""
+
+    job: Claimed
+    broker: ServiceBroker
+    memory: JobMemory
+    lanes: Lanes | None
+
+    @property
+    def services(self) -> frozenset[str]:
+        return self.broker.services
+
+    @property
+    def history(self) -> dict[str, Any]:
+        """What the job's history says of this run."""
+        facts = {"asked": self.broker.calls, "recalled": self.memory.recalled}
+        return {name: fact for name, fact in facts.items() if fact}
+
+    async def answer(self, service: str, request: Any) -> Any:
+        if service in {KEEP, RECALL}:
+            return await self.memory.answer(service, request)
+        if service != SIZE:
+            return await self.broker.answer(service, request)
+        if self.lanes:
+            self.lanes.note_pages(self.job, int(request["pages"]))
+        return None
+
+
+class JobRunner:
+    """The runner of real workers."""
+
+    def __init__(
+        self, pool: Pool, store: Store, sandbox: SandboxPool, parts: RunnerParts | None = None
+    ) -> None:
+        self._pool: Pool = pool
+        self._store: Store = store
+        self._sandbox: SandboxPool = sandbox
+        self._parts: RunnerParts = parts or RunnerParts()
+
+    async def __call__(self, job: Claimed, note: ReportProgress) -> tuple[Ending, Usage | None]:
+        failpoints.hit("run.started")
+        if job.duplicate_of and (copied := await self._copy(job)):
+            return copied, Usage()
+        if job.upload_key is None:
+            return Broke("EXPIRED", "the upload was removed before the job ran"), None
+        opened = await open_known(self._pool, self._store, _original_of(job, job.upload_key))
+        file = opened.file
+        try:
+            run = self._parts.elsewhere.get(job.pipeline, self._run_here)
+            ran = await run(job, file, note)
+        finally:
+            file.close()
+        if isinstance(ran, RunFailed):
+            return _as_ending(ran), ran.usage
+        if unknown := ran.rows.keys() - installed.find_rooms().tables.keys():
+            return Broke("UNKNOWN", f"no table takes rows named {sorted(unknown)}"), ran.usage
+        if self._parts.validators:
+            ran = await self._parts.validators.check(job, ran)
+        data = await self._keep(job, Artifact(ran.data, JSON), "data", ran.version)
+        document = ran.artifact and await self._keep(job, ran.artifact, "document", ran.version)
+        return Finished(data, document, ran.rows), ran.usage
+
+    async def _run_here(self, job: Claimed, file: BinaryIO, note: ReportProgress) -> RunOutcome:
+        task = replace(_make_task(job), options={**job.options, **await self._room_options(job)})
+        broker = ServiceBroker(self._pool, self._parts.services, job, file.fileno())
+        host = JobHost(job, broker, JobMemory(self._pool, job), self._parts.lanes)
+        ran = await self._sandbox.run(task, file.fileno(), note, host=host)
+        if host.history:
+            call = {**ran.usage.call, **host.history}
+            ran = replace(ran, usage=replace(ran.usage, call=call))
+        return _apply_service_fault(ran, broker) if isinstance(ran, RunFailed) else ran
+
+    async def _room_options(self, job: Claimed) -> dict[str, Any]:
+        """What the rooms of its pipeline tell a run, which has no database to ask."""
+        rooms = installed.find_rooms().of(job.pipeline)
+        asked = [room.run_options for room in rooms if room.run_options]
+        if not asked:
+            return {}
+        async with self._pool.connection() as conn:
+            found = [await plugins.resolve(reference)(conn, job) for reference in asked]
+        return {name: value for options in found for name, value in options.items()}
+
+    async def _keep(self, job: Claimed, made: Artifact, form: str, version: str) -> StoredResult:
+        key = result_key(job.id, job.claim, form)
+        return await results.write_result(self._store, key, made, version)
+
+    async def _copy(self, job: Claimed) -> Finished | None:
+        """Take over the results of a job over the same content, where results are shared.
+
+        Rows are not copied: what wrote some is run again.
+        """
+        assert job.duplicate_of is not None
+        async with self._pool.connection() as conn:
+            if await rows.rows_exist(conn, job.duplicate_of):
+                return None
+        data = await self._copied(job, "data")
+        return data and Finished(data, await self._copied(job, "document"))
+
+    async def _copied(self, job: Claimed, form: str) -> StoredResult | None:
+        assert job.duplicate_of is not None
+        async with self._pool.connection() as conn:
+            # As it was read: what its owner made of it since is the owner's own.
+            known = await results.find_result(conn, job.duplicate_of, form, original=True)
+        if known is None:
+            return None
+        try:
+            content = await results.read_result(self._pool, self._store, known.key)
+        except DocmillError as exc:
+            if exc.fault.code in GONE:
+                return None
+            raise
+        return await self._keep(job, Artifact(content, known.content_type), form, known.version)
+
+
+def _original_of(job: Claimed, key: str) -> StoredObject:
+    return StoredObject(ORIGINAL, key, job.bytes, job.sha256, None, job.document_id, job.id)
+
+
+def add_options(runner: Runner, options: Mapping[str, Mapping[str, Any]]) -> Runner:
+    """A runner whose jobs are told what the operator has set for their pipeline as well."""
+
+    async def run(job: Claimed, note: ReportProgress) -> tuple[Ending, Usage | None]:
+        told = {**options.get(job.pipeline, {}), **job.options}
+        return await runner(replace(job, options=told), note)
+
+    return run
+
+
+def _apply_service_fault(ran: RunFailed, broker: ServiceBroker) -> RunFailed:
+    """Only a fault that the broker knows of sends a run back to wait: a child's word is not enough.
+
+    A run that was answered before it was told to slow down has come nearer to its end, and is
+    spared: else the limits of a service would fail every long document.
+    """
+    fault = broker.fault
+    if fault is not None and fault.fault.code == ran.code:
+        spared = ran.code == BUSY and broker.gained > 0
+        return replace(ran, delay=read_pause(fault), spared=spared)
+    return replace(ran, code="UNKNOWN") if ran.code == RESTING else ran
+
+
+def _as_ending(ran: RunFailed) -> Ending:
+    if ran.code == RESTING:
+        return Stopped(ran.delay)
+    if ran.spared:
+        wait = LEAST_PAUSE if ran.delay is None else ran.delay
+        return Stopped(wait, ran.code, ran.detail)
+    return Broke(ran.code, ran.detail, ran.stack, ran.delay, says=ran.says, once=ran.stalled)
+
+
+def _make_task(job: Claimed) -> Task:
+    return Task(
+        pipeline=job.pipeline,
+        filename=job.original_filename,
+        content_type=job.content_type,
+        sha256=job.sha256,
+        mapping=job.mapping,
+        options=job.options,
+        rows=True,
+        keeps=True,
+    )

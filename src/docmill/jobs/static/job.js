@@ -1,0 +1,61 @@
+// The page of one job: drawn anew by the server whenever the job changes, with its folds as they were.
+
+import { applyToAll, confirmDelete } from "./actions.js";
+import { showProblem, announce, showTimes } from "./messages.js";
+
+const job = () => document.querySelector("#job");
+const id = job().dataset.job;
+let source = null;
+
+async function redraw() {
+  const answer = await fetch(location.href, { headers: { accept: "text/html" } }).catch(() => null);
+  if (!answer?.ok) return;
+  const fresh = new DOMParser().parseFromString(await answer.text(), "text/html").querySelector("#job");
+  const old = job();
+  for (const fold of old.querySelectorAll("[data-fold]")) {
+    const twin = fresh.querySelector(`[data-fold="${fold.dataset.fold}"]`);
+    if (twin) twin.open = fold.open;
+  }
+  const key = old.contains(document.activeElement) ? document.activeElement.dataset.key : undefined;
+  if (old.dataset.status !== fresh.dataset.status)
+    announce(fresh.querySelector("h1").textContent, fresh.querySelector("#badge").textContent);
+  showTimes(fresh);
+  old.replaceWith(fresh);
+  if (key) (fresh.querySelector(`[data-key="${key}"]`) ?? fresh.querySelector("[data-key]"))?.focus();
+  follow();
+}
+
+// While the job is under way; afterwards only its own page changes it.
+function follow() {
+  if (job().dataset.active === "0") {
+    source?.close();
+    source = null;
+    return;
+  }
+  if (source && source.readyState !== EventSource.CLOSED) return;
+  source = new EventSource(`/api/events?since=${encodeURIComponent(job().dataset.since)}`);
+  source.addEventListener("job", (event) => { if (JSON.parse(event.data).id === id) soon(); });
+  source.addEventListener("deleted", (event) => {
+    if (JSON.parse(event.data).id === id) showProblem("This job was deleted");
+  });
+  source.onerror = () => { if (source.readyState === EventSource.CLOSED) setTimeout(redraw, 5000); };
+}
+
+let timer = 0;
+function soon() {
+  timer ||= setTimeout(() => { timer = 0; redraw(); }, 300);
+}
+
+document.addEventListener("click", async (event) => {
+  const button = event.target.closest("[data-act]");
+  if (!button) return;
+  const what = button.dataset.act;
+  if (what === "delete" && !(await confirmDelete(`Delete ${job().querySelector("h1").textContent}?`))) return;
+  button.disabled = true;
+  const done = await applyToAll(what, [id]);
+  if (done && what === "delete") location.href = "/queue";
+  else await redraw();
+});
+
+showTimes(job());
+follow();

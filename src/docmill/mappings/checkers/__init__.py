@@ -1,1 +1,0 @@
-"""Checks of finished XML, written apart from what writes it."""

@@ -1,0 +1,237 @@
+"""docmill read: a pipeline over files of this machine, each in a confined process of its own."""
+
+import asyncio
+import json
+import os
+import time
+from collections import Counter
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
+from datetime import timedelta
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+import typer
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from docmill import app
+from docmill.app import StartError
+from docmill.cli.console import complain, err, say, say_json
+from docmill.cli.files import OpenDocument, Unreadable, open_document, printable_path, write_whole
+from docmill.core import field_request, installed
+from docmill.core.faults import DocmillError
+from docmill.core.installed import PipelineCatalog
+from docmill.core.jobs import Usage
+from docmill.documents import content_types
+from docmill.sandbox.limits import RunLimits
+from docmill.sandbox.outcome import RunFailed, RunOutcome, Task
+from docmill.sandbox.pool import SandboxPool
+from docmill.settings import read_settings
+
+# A pool of children takes no more of the machine than it has, unless somebody says so.
+CPUS: Final = os.cpu_count() or 1
+
+
+@dataclass(frozen=True, slots=True)
+class ReadFile:
+    """What became of one file; `code` is empty when it was read."""
+
+    file: str
+    sha256: str
+    code: str
+    message: str
+    seconds: float
+    memory_bytes: int
+
+
+def read_files(
+    pipeline: Annotated[str, typer.Argument(metavar="PIPELINE", help="Such as extract.")],
+    files: Annotated[list[Path], typer.Argument(metavar="FILE", help="What to read.")],
+    out: Annotated[Path, typer.Option(help="Folder for the results; made when missing.")],
+    jobs: Annotated[int, typer.Option(min=1, help="Files at a time.", show_default="CPUs")] = CPUS,
+    seconds: Annotated[float, typer.Option(min=1, help="Most CPU time for one file.")] = 25,
+    fields: Annotated[str | None, typer.Option(help=field_request.HELP, show_default=False)] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one row per file.")] = False,
+) -> None:
+    """Run a pipeline on files here, with no server and no database.
+
+    Each file is read in a confined process, as a worker would, and leaves OUT/<sha256>.json: what
+    the pipeline found, or {"error": {"code", "message"}}. A file that fails does not fail the
+    command; one that can't be opened does, after the others are done.
+
+    docmill read extract letter.pdf --out results
+
+    docmill read extract scans/*.pdf --out results --jobs 2 --seconds 120
+
+    docmill read extract bill.pdf --out results --fields invoice_no:id,total:amount,due:date
+    """
+    catalog = _load_catalog(pipeline)
+    options = _field_options(catalog, pipeline, fields)
+    limits = _read_limits(seconds)
+    began = time.monotonic()
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        with _show_progress(len(files)) as bar:
+            reader = FileReader(pipeline, catalog, options, out, bar)
+            asyncio.run(reader.read_all(files, limits, at_a_time=jobs))
+    except OSError as exc:
+        raise StartError(f"Can't write to {out}: {exc.strerror}\nChoose another --out.") from exc
+    if as_json:
+        say_json([asdict(row) for row in reader.rows])
+    else:
+        say(_summarise(reader.rows, time.monotonic() - began))
+    if reader.unreadable:
+        raise typer.Exit(1)
+
+
+def _read_limits(seconds: float) -> RunLimits:
+    """As a worker's, with a budget of the caller's own."""
+    cpu = timedelta(seconds=seconds)
+    return replace(
+        app.sandbox_limits(read_settings()),
+        cpu=cpu,
+        cpu_per_mb=timedelta(),
+        cpu_setting="--seconds",
+    )
+
+
+def _field_options(
+    catalog: PipelineCatalog, pipeline: str, fields: str | None
+) -> Mapping[str, Any]:
+    """The fields asked for, as a job would keep them."""
+    if fields is None:
+        return {}
+    try:
+        options = {field_request.OPTION: field_request.parse_fields(fields)}
+        content_types.check_field_request(catalog, pipeline, options)
+    except DocmillError as exc:
+        raise typer.BadParameter(f"{exc.detail}.", param_hint="--fields") from exc
+    return options
+
+
+def _load_catalog(name: str) -> PipelineCatalog:
+    found = installed.find_installed()
+    if name not in found:
+        known = ", ".join(sorted(found)) or "none"
+        raise typer.BadParameter(
+            f"there is no {name!r}; installed: {known}.", param_hint="PIPELINE"
+        )
+    try:
+        one = installed.load_pipeline(name)
+    except (ImportError, AttributeError, TypeError) as exc:
+        raise StartError(_explain_broken(name, f"{type(exc).__name__}: {exc}")) from exc
+    return PipelineCatalog(
+        {name: one.accepts}, {}, frozenset({name} if plugins.takes_fields(one) else ())
+    )
+
+
+def _explain_broken(name: str, why: str) -> str:
+    return f"The pipeline {name} can't be loaded: {why}\nInstall it again, with what it needs."
+
+
+@contextmanager
+def _show_progress(total: int) -> Generator[Progress]:
+    """How many are done, and what the running ones are at; nothing where nobody watches."""
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(bar_width=24),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[stage]}", markup=False),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as bar:
+        bar.add_task("files", total=total, stage="")
+        yield bar
+
+
+class FileReader:
+    """Reads files through one fork server, some at a time, and keeps a row for each."""
+
+    def __init__(
+        self,
+        pipeline: str,
+        catalog: PipelineCatalog,
+        options: Mapping[str, Any],
+        out: Path,
+        bar: Progress,
+    ) -> None:
+        self.rows: list[ReadFile] = []
+        self.unreadable: int = 0
+        self._pipeline: str = pipeline
+        self._offer: PipelineCatalog = catalog
+        self._options: Mapping[str, Any] = options
+        self._out: Path = out
+        self._bar: Progress = bar
+
+    async def read_all(self, files: Iterable[Path], limits: RunLimits, *, at_a_time: int) -> None:
+        waiting = iter(files)
+        async with SandboxPool(limits, pipelines=[self._pipeline]) as sandbox:
+            await sandbox.warm()
+            if why := sandbox.broken.get(self._pipeline):
+                raise StartError(_explain_broken(self._pipeline, why.strip().rpartition("\n")[2]))
+            await asyncio.gather(*(self._read_some(waiting, sandbox) for _ in range(at_a_time)))
+
+    async def _read_some(self, waiting: Iterator[Path], sandbox: SandboxPool) -> None:
+        for path in waiting:
+            try:
+                with open_document(path) as document:
+                    row = await self._read_one(document, sandbox)
+            except Unreadable as exc:
+                self.unreadable += 1
+                complain(f"{printable_path(path)}: {exc}")
+            else:
+                self.rows.append(row)
+                if row.code:
+                    err.print(f"{printable_path(path)}: {row.code}  {row.message}", markup=False)
+            self._bar.advance(self._bar.task_ids[0])
+
+    async def _read_one(self, document: OpenDocument, sandbox: SandboxPool) -> ReadFile:
+        began = time.monotonic()
+        sha256 = await asyncio.to_thread(document.sha256)
+        ran = await self._run(document, sha256, sandbox)
+        seconds = round(time.monotonic() - began, 3)
+        with write_whole(self._out / f"{sha256}.json") as file:
+            file.write(_encode_failure(ran) if isinstance(ran, RunFailed) else ran.data)
+        code = ran.code if isinstance(ran, RunFailed) else ""
+        says = ran.message if isinstance(ran, RunFailed) else ""
+        return ReadFile(str(document.path), sha256, code, says, seconds, ran.usage.memory_bytes)
+
+    async def _run(self, document: OpenDocument, sha256: str, sandbox: SandboxPool) -> RunOutcome:
+        try:
+            kind = self._kind(document)
+        except DocmillError as exc:
+            return RunFailed(exc.fault.code, exc.detail, "", Usage())
+        task = Task(self._pipeline, document.filename, kind, sha256, options=self._options)
+        row = self._bar.add_task(document.filename, total=100, stage="")
+
+        def show(percent: int, stage: str) -> None:
+            self._bar.update(row, completed=percent, stage=stage)
+
+        try:
+            ran = await sandbox.run(task, document.fd, show)
+            if isinstance(ran, RunFailed) and ran.stalled:
+                ran = await sandbox.run(task, document.fd, show)
+            return ran
+        finally:
+            self._bar.remove_task(row)
+
+    def _kind(self, document: OpenDocument) -> str:
+        head = document.head(content_types.HEAD_BYTES)
+        if not head:
+            raise DocmillError("EMPTY_FILE")
+        return content_types.check_type(
+            self._offer, self._pipeline, head, document.tail(content_types.TAIL_BYTES)
+        )
+
+
+def _encode_failure(failed: RunFailed) -> bytes:
+    said = {"code": failed.code, "message": failed.message, "detail": failed.detail}
+    return json.dumps({"error": said}, ensure_ascii=False).encode()
+
+
+def _summarise(rows: Sequence[ReadFile], seconds: float) -> str:
+    codes = Counter(row.code for row in rows if row.code)
+    by_code = ", ".join(f"{code} {count}" for code, count in codes.most_common())
+    failed = f"{codes.total()} ({by_code})" if by_code else "0"
+    return f"ok {len(rows) - codes.total()}, failed {failed}, {seconds:.1f} s"

@@ -1,0 +1,180 @@
+"""Commands that run docmill with its pages: serve, web. And the parts of a web process."""
+
+import asyncio
+import socket
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import replace
+from datetime import timedelta
+from functools import partial
+from typing import Final
+
+import psycopg
+import structlog
+
+from docmill import app as docmill_app
+from docmill.app import App, StartError, log_to_stderr, open_app
+from docmill.cli.console import say
+from docmill.cli.options import Data, Host, Port
+from docmill.core.faults import CommandError
+from docmill.core.installed import find_rooms
+from docmill.core.parts import Parts
+from docmill.db import migrate
+from docmill.processes import local, poll
+from docmill.processes.database import EmbeddedDatabase, run_embedded
+from docmill.processes.supervise import (
+    PartLife,
+    ProcessPart,
+    StopSignal,
+    run_alone,
+    run_until_stopped,
+    supervise_all,
+    wait_until,
+)
+from docmill.processes.worker import keep_warm, open_worker
+from docmill.sandbox.pool import SandboxPool
+from docmill.settings import Settings, adapt_for_serve, read_settings
+from docmill.web import server as web_server
+
+VIEWER: Final = "docmill.documents.viewer:pipeline"
+MOST_CPU: Final = timedelta(seconds=60)  # somebody waits for the answer
+LONGEST: Final = timedelta(minutes=5)  # the same, on a busy machine
+
+
+def list_preview_runs() -> list[str]:
+    """What the web's own runs may be: the viewer, and what rooms run for their pages."""
+    return [VIEWER, *find_rooms().confined_runs]
+
+
+def open_preview_pool(settings: Settings) -> SandboxPool:
+    """For the web's own runs; its parent starts with the first of them."""
+    limits = docmill_app.sandbox_limits(settings)
+    cpu, total = min(limits.cpu, MOST_CPU), min(limits.total, LONGEST)
+    limits = replace(limits, cpu=cpu, cpu_per_mb=timedelta(), total=total)
+    return SandboxPool(limits, pipelines=list_preview_runs())
+
+
+log = structlog.get_logger()
+
+# A dead server is known as such by then.
+NOTICED_SECONDS: Final = 0.5
+
+
+def serve(port: Port = None, host: Host = None, data: Data = None) -> None:
+    """Run everything in one go: database, store, web, worker and poller.
+
+    Needs nothing else installed. With DATABASE_URL set, that database is used instead of the
+    embedded one. Files dropped into bucket/incoming/ of the data folder become jobs.
+    """
+    settings = adapt_for_serve(read_settings(port=port, host=host, data=data))
+    log_to_stderr(settings)
+    run_until_stopped(partial(_run_everything, settings))
+
+
+def run_web(port: Port = None, host: Host = None, data: Data = None) -> None:
+    """Run the web part alone, against DATABASE_URL."""
+    settings = read_settings(port=port, host=host, data=data)
+    log_to_stderr(settings)
+    run_until_stopped(partial(run_alone, settings, open_web))
+
+
+async def _run_everything(settings: Settings, stop: StopSignal) -> None:
+    async with AsyncExitStack() as stack:
+        with stop.cancelling():
+            services = await _open_services(settings, stack)
+            kept: list[ProcessPart] = []
+            for opening in (open_web, open_worker, poll.open_poller):
+                kept += await stack.enter_async_context(opening(settings, services, stop))
+        await supervise_all(kept, stop, services.parts)
+
+
+async def _open_services(settings: Settings, stack: AsyncExitStack) -> App:
+    parts = Parts()
+    if settings.database_url:
+        url = settings.database_url.get_secret_value()
+        return await _open_migrated(settings, url, parts, stack)
+    server = await stack.enter_async_context(run_embedded(settings, parts))
+    while True:
+        lives = server.lives
+        try:
+            return await _open_migrated(settings, server.url, parts, stack)
+        except CommandError as exc:
+            await _wait_until_back(server, lives, exc)
+
+
+async def _open_migrated(settings: Settings, url: str, parts: Parts, stack: AsyncExitStack) -> App:
+    try:
+        await migrate.migrate(url)
+        await local.take_over_sessions(settings, url)
+        return await stack.enter_async_context(open_app(settings, url, parts))
+    except psycopg.Error as exc:
+        raise StartError(
+            f"The database failed during the start: {str(exc).splitlines()[0]}\n"
+            "Look at its log, then start docmill again."
+        ) from exc
+
+
+async def _wait_until_back(server: EmbeddedDatabase, lives: int, exc: CommandError) -> None:
+    """Wait until a server that died in the middle of our start runs again, or raise."""
+    try:
+        async with asyncio.timeout(NOTICED_SECONDS):
+            await wait_until(lambda: server.lives > lives or not server.is_running)
+    except TimeoutError:
+        raise exc from None  # it lives: the database is not to blame
+    await wait_until(lambda: server.lives > lives)
+
+
+@asynccontextmanager
+async def open_web(
+    settings: Settings, services: App, stop: StopSignal
+) -> AsyncGenerator[Sequence[ProcessPart]]:
+    """The parts of the web, and the port, which stays ours while one of them starts again."""
+    async with AsyncExitStack() as stack:
+        listener = stack.enter_context(web_server.bind(settings.host, settings.port))
+        stack.enter_context(stop.calling(listener.close))
+        sandbox = await stack.enter_async_context(open_preview_pool(settings))
+        site = _WebServer(settings, services, listener, sandbox)
+        yield [
+            ProcessPart("web", site.serve),
+            ProcessPart("web fork server", partial(_keep_warm_once_used, sandbox)),
+        ]
+
+
+class _WebServer:
+    """One web server after another on the same port."""
+
+    def __init__(
+        self, settings: Settings, services: App, listener: socket.socket, sandbox: SandboxPool
+    ) -> None:
+        self._settings: Settings = settings
+        self._services: App = services
+        self._listener: socket.socket = listener
+        self._sandbox: SandboxPool = sandbox
+        self._welcomed: bool = False
+
+    async def serve(self, life: PartLife) -> None:
+        settings, services = self._settings, self._services
+        async with AsyncExitStack() as stack:
+            embed = await docmill_app.open_embedder(settings, stack)
+            watched = poll.open_monitor(settings, services)
+            site_rules = docmill_app.web_config(settings)
+            app = docmill_app.create_web(
+                services, site_rules, self._sandbox, embed=embed, watched=watched
+            )
+            ready = partial(self._welcome, life)
+            await web_server.serve_on(app, self._listener.dup(), ready=ready)
+
+    def _welcome(self, life: PartLife, port: int) -> None:
+        life.up()
+        if not self._welcomed:
+            say(f"docmill is at http://{self._settings.host}:{port}")
+            local.advise_hosts(self._settings)
+        self._welcomed = True
+
+
+async def _keep_warm_once_used(sandbox: SandboxPool, life: PartLife) -> None:
+    """The web's fork server starts with its first run; from then on it is kept."""
+    if sandbox.confinement is None:
+        life.up()
+        await wait_until(lambda: sandbox.confinement is not None)
+    await keep_warm(sandbox, lambda: None, life)

@@ -1,0 +1,228 @@
+"""Writes endings: those that come together go in one statement; an outage is waited out."""
+
+import asyncio
+import json
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any, Final
+
+import psycopg
+
+from docmill.core import failpoints
+from docmill.core.jobs import Claimed, JobId, Move, StoredResult, Usage
+from docmill.core.texts import make_storable
+from docmill.db.pool import Connection, Outage, Pool
+from docmill.queue import rows
+
+
+@dataclass(frozen=True, slots=True)
+class Settlement:
+    """A decision on one claimed job, ready to be written."""
+
+    job: Claimed
+    move: Move
+    usage: Usage | None = None
+    keep: timedelta | None = None
+
+
+Waiting = tuple[Settlement, asyncio.Future[bool]]
+# What will be refused at every try: it does not fit the tables, or is larger than they take.
+REFUSALS = (
+    psycopg.IntegrityError,
+    psycopg.DataError,
+    psycopg.ProgrammingError,
+    psycopg.NotSupportedError,
+    psycopg.errors.ProgramLimitExceeded,
+)
+FIRST_WAIT: Final = 0.2
+
+
+class Settler:
+    """One loop. `settle` returns when the ending is written: True if the job was still ours."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool: Pool = pool
+        self._pending: list[Waiting] = []
+        self._task: asyncio.Task[None] | None = None
+        self._outage: Outage = Outage("settle")
+
+    async def settle(self, settlement: Settlement) -> bool:
+        written: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+        self._pending.append((settlement, written))
+        if self._task is None or self._task.done():
+            self._task = asyncio.create_task(self._run())
+        return await asyncio.shield(written)
+
+    async def close(self) -> None:
+        if self._task:
+            self._task.cancel()
+            with suppress(asyncio.CancelledError):
+                await self._task
+
+    async def _run(self) -> None:
+        wait, alone = FIRST_WAIT, False
+        while self._pending:
+            batch, self._pending = self._pending, []
+            try:
+                await self._settle_all(batch, alone=alone)
+                self._outage.end()
+                wait, alone = FIRST_WAIT, False
+            except psycopg.Error as exc:
+                self._outage.begin(exc)
+                # One of them may be what the database chokes on: the others go without it.
+                alone = len(batch) > 1 or alone
+                left = [item for item in batch if not item[1].done()]
+                self._pending = [*left[1:], *self._pending, *left[:1]]
+                await asyncio.sleep(wait)
+                wait = min(wait * 2, 5)
+
+    async def _settle_all(self, batch: list[Waiting], *, alone: bool = False) -> None:
+        """One ending the database refuses must not hold up the others: then each goes alone."""
+        if alone and len(batch) > 1:
+            for item in batch:
+                await self._settle_all([item])
+            return
+        try:
+            moved = await self._write([settlement for settlement, _ in batch])
+        except REFUSALS as exc:
+            if len(batch) > 1:
+                await self._settle_all(batch, alone=True)
+            elif not batch[0][1].done():
+                batch[0][1].set_exception(exc)
+            return
+        for settlement, written in batch:
+            if not written.done():
+                written.set_result(settlement.job.id in moved)
+
+    async def _write(self, settlements: list[Settlement]) -> set[JobId]:
+        failpoints.hit("settle.before")
+        async with self._pool.connection() as conn:
+            moved = await write_settlements(conn, settlements)
+            for done in settlements:
+                if done.job.id in moved and done.move.rows:
+                    await rows.write_rows(conn, done.job, done.move.rows)
+        failpoints.hit("settle.after")
+        return moved
+
+
+# The fence: a row moves only while it is processing under the claim we hold. The status is looked
+# at after the row is locked, and in the CTE, so that the planner goes by primary key.
+SETTLE: Final = """
+WITH given AS MATERIALIZED (
+    SELECT * FROM jsonb_to_recordset(%(moves)s::jsonb) AS g(
+        id uuid, claim int, goes text, outcome text, code text, message text, detail text,
+        stack text, delay interval, refund boolean, keep interval, result_key text,
+        results jsonb, duration_ms int, cpu_ms int, memory_bytes bigint, call jsonb)),
+locked AS MATERIALIZED (
+    SELECT jobs.id, jobs.claim, jobs.owner, jobs.status, jobs.leased_by
+      FROM jobs JOIN given ON jobs.id = given.id ORDER BY jobs.id FOR UPDATE OF jobs),
+held AS MATERIALIZED (
+    SELECT owner FROM owners WHERE owner IN (SELECT owner FROM locked) ORDER BY owner FOR UPDATE),
+mine AS MATERIALIZED (
+    SELECT given.*, locked.leased_by FROM given JOIN locked USING (id, claim)
+     WHERE locked.status = 'processing' AND (SELECT count(*) FROM held) > 0),
+moved AS (
+    UPDATE jobs
+       SET status = mine.goes, leased_by = NULL, lease_expires_at = NULL,
+           attempt_count = jobs.attempt_count - mine.refund::int,
+           run_at = CASE WHEN mine.goes = 'queued' THEN now() + mine.delay END,
+           queued_at = CASE WHEN mine.goes = 'queued' AND NOT mine.refund THEN now()
+                            ELSE jobs.queued_at END,
+           progress = CASE WHEN mine.goes = 'complete' THEN 100 ELSE jobs.progress END,
+           stage = '',
+           result_key = mine.result_key,
+           expires_at = CASE WHEN mine.goes = 'complete' THEN now() + mine.keep END,
+           completed_at = CASE WHEN mine.goes = 'complete' THEN now() END,
+           failed_at = CASE WHEN mine.goes = 'failed' THEN now() END,
+           error_code = CASE WHEN mine.goes = 'failed' THEN mine.code END,
+           error_message = CASE WHEN mine.goes = 'failed' THEN mine.message END
+      FROM mine WHERE jobs.id = mine.id
+    RETURNING jobs.id, jobs.run_at, jobs.attempt_count, mine.claim, mine.goes, mine.outcome,
+              mine.code, mine.refund, mine.duration_ms, mine.leased_by, mine.call),
+saved AS (
+    INSERT INTO results (job_id, claim, form, key, content_type, bytes, stored_bytes, sha256,
+                         version)
+    SELECT mine.id, mine.claim, r.form, r.key, r.content_type, r.bytes, r.stored_bytes, r.sha256,
+           r.version
+      FROM mine CROSS JOIN LATERAL jsonb_to_recordset(mine.results) AS r(
+           form text, key text, content_type text, bytes bigint, stored_bytes bigint, sha256 text,
+           version text)),
+ended AS (
+    UPDATE job_attempts a
+       SET ended_at = now(), outcome = mine.outcome, error_code = mine.code,
+           error_message = mine.detail, stack = mine.stack, cpu_ms = mine.cpu_ms,
+           memory_bytes = mine.memory_bytes,
+           duration_ms = coalesce(mine.duration_ms,
+                                  extract(epoch FROM clock_timestamp() - a.started_at) * 1000)
+      FROM mine WHERE a.job_id = mine.id AND a.claim = mine.claim),
+forgotten AS (
+    DELETE FROM answers USING mine WHERE answers.job_id = mine.id AND mine.goes <> 'queued'),
+done AS (
+    DELETE FROM steps USING mine WHERE steps.job_id = mine.id AND mine.goes = 'complete'),
+told AS (
+    INSERT INTO job_events (job_id, kind, worker, meta)
+    SELECT id,
+           CASE WHEN goes <> 'queued' THEN goes WHEN refund THEN 'queued' ELSE 'retry' END,
+           leased_by,
+           jsonb_strip_nulls(jsonb_build_object(
+               'from', 'processing', 'to', goes, 'outcome', outcome, 'claim', claim,
+               'attempt', attempt_count, 'code', code, 'run_at', run_at,
+               'duration_ms', duration_ms) || coalesce(call, '{}'))
+      FROM moved)
+SELECT id FROM moved
+"""
+
+
+async def write_settlements(conn: Connection, settlements: Sequence[Settlement]) -> set[JobId]:
+    """Write what was decided; the jobs that moved. The others belong to somebody else by now."""
+    moves = json.dumps([_as_row(settlement) for settlement in settlements])
+    rows = await (await conn.execute(SETTLE, {"moves": moves})).fetchall()
+    return {row[0] for row in rows}
+
+
+def _as_row(given: Settlement) -> dict[str, Any]:
+    move = given.move
+    row: dict[str, Any] = {
+        "id": str(given.job.id),
+        "claim": given.job.claim,
+        "goes": move.to,
+        "outcome": move.outcome,
+        "code": move.code,
+        "message": move.message,
+        "detail": make_storable(move.detail) or None,
+        "stack": make_storable(move.stack) or None,
+        "delay": _as_interval(move.delay),
+        "refund": move.refund,
+        "keep": _as_interval(given.keep),
+    }
+    if usage := given.usage:
+        row |= {
+            "duration_ms": usage.duration_ms,
+            "cpu_ms": usage.cpu_ms,
+            "memory_bytes": usage.memory_bytes,
+            "call": dict(usage.call),
+        }
+    if move.result:
+        row["result_key"] = (move.document or move.result).key
+        row["results"] = [_result_row("data", move.result)]
+    if move.document:
+        row["results"].append(_result_row("document", move.document))
+    return row
+
+
+def _result_row(form: str, result: StoredResult) -> dict[str, Any]:
+    return {
+        "form": form,
+        "key": result.key,
+        "content_type": result.content_type,
+        "bytes": result.bytes,
+        "stored_bytes": result.stored_bytes,
+        "sha256": result.sha256,
+        "version": result.version,
+    }
+
+
+def _as_interval(span: timedelta | None) -> str | None:
+    return None if span is None else f"{span.total_seconds():.6f} seconds"

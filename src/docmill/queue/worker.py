@@ -1,0 +1,387 @@
+"""The worker: claims jobs into free slots, keeps their leases, runs them and settles them."""
+
+import asyncio
+import random
+import traceback
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any, Final
+
+import psycopg
+import structlog
+
+from docmill import __version__
+from docmill.core import failpoints
+from docmill.core.faults import DocmillError
+from docmill.core.jobs import (
+    Broke,
+    Claimed,
+    Ending,
+    JobId,
+    ReportProgress,
+    Retry,
+    Stopped,
+    Usage,
+    settle,
+)
+from docmill.core.owners import OwnerKey
+from docmill.db import notify
+from docmill.db.notify import Notifier
+from docmill.db.pool import OUTAGES, Outage, Pool
+from docmill.queue import claim, leases
+from docmill.queue import settle as queue_settle
+from docmill.queue.lanes import Lanes
+from docmill.queue.leases import Identity
+from docmill.queue.progress import ProgressReporter
+from docmill.queue.settle import Settler
+
+log = structlog.get_logger()
+
+Runner = Callable[[Claimed, ReportProgress], Awaitable[tuple[Ending, Usage | None]]]
+Run = asyncio.Future[tuple[Ending, Usage | None]]
+
+# How long a stopping worker waits for its last endings to be written.
+SETTLING: Final = 10
+# How often jobs whose waiting time is over are looked for.
+PROMOTING: Final = 0.2
+# How soon a sick database is tried again.
+AGAIN: Final = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerConfig:
+    """What an operator can set about workers; `resting` names pipelines not to claim just now.
+
+    `gateways` are the addresses of those that a gateway runs.
+    """
+
+    pipelines: Sequence[str]
+    slots: int = 3
+    lease: timedelta = timedelta(minutes=5)
+    heartbeat: timedelta = timedelta(seconds=30)
+    poll: timedelta = timedelta(seconds=5)
+    grace: timedelta = timedelta(seconds=30)
+    longest: timedelta = timedelta(hours=2)
+    long_pages: int = 30
+    long_after: timedelta = timedelta(seconds=10)
+    keep: timedelta | None = timedelta(days=30)
+    retry: Retry = field(default_factory=Retry)
+    retries: Mapping[str, Retry] = field(default_factory=dict[str, Retry])
+    resting: Callable[[], Collection[str]] = frozenset[str]
+    gateways: Mapping[str, str] = field(default_factory=dict[str, str])
+
+    def claimable(self) -> dict[str, str | None]:
+        resting = self.resting()
+        return {name: self.gateways.get(name) for name in self.pipelines if name not in resting}
+
+    def retry_of(self, pipeline: str) -> Retry:
+        return self.retries.get(pipeline, self.retry)
+
+
+def make_lanes(rules: WorkerConfig) -> Lanes:
+    return Lanes(rules.slots, long_pages=rules.long_pages, long_after=rules.long_after)
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerLinks:
+    """The worker's connections. `listen_url` is None behind a pooler: polling alone is enough."""
+
+    pool: Pool
+    listen_url: str | None
+    changes: Notifier
+
+
+class Worker:
+    """`run` works until `stop` is called; a second `stop` gives everything back at once."""
+
+    def __init__(
+        self,
+        links: WorkerLinks,
+        rules: WorkerConfig,
+        runner: Runner,
+        identity: Identity,
+        lanes: Lanes | None = None,
+    ) -> None:
+        """`lanes` where the runner tells them how long its documents are."""
+        self._links: WorkerLinks = links
+        self._rules: WorkerConfig = rules
+        self._runner: Runner = runner
+        self._id: str = str(identity)
+        self._row: leases.WorkerRow = leases.WorkerRow(
+            self._id, identity.host, identity.machine, identity.pid, rules.slots,
+            rules.pipelines, __version__,
+        )  # fmt: skip
+        self._settler: Settler = Settler(links.pool)
+        self._lanes: Lanes = lanes or make_lanes(rules)
+        self._lanes.give_back = lambda job: self._keep(self._send_back(job))
+        self._running: dict[JobId, tuple[Claimed, Run]] = {}
+        self._works: set[asyncio.Task[None]] = set()
+        self._wake: asyncio.Event = asyncio.Event()
+        self._stopping: asyncio.Event = asyncio.Event()
+        self._hurry: asyncio.Event = asyncio.Event()
+        # Jobs that an earlier worker of this name held are ours to run.
+        self._uncertain: bool = True
+        self._promote_at: float = 0.0
+
+    @property
+    def idle(self) -> bool:
+        return not self._running
+
+    def wake(self) -> None:
+        self._wake.set()
+
+    def stop(self) -> None:
+        if self._stopping.is_set():
+            self._hurry.set()
+        self._stopping.set()
+        self._wake.set()
+
+    async def run(self) -> None:
+        """Raises when one of its loops breaks; its runs are ended then, and its jobs stay its."""
+        loops = [self._claim_loop(), self._beat_loop()]
+        if self._links.listen_url is not None:
+            loops.append(self._listen_loop(self._links.listen_url))
+        tasks = [asyncio.create_task(loop) for loop in loops]
+        log.info("worker.started", worker=self._id, slots=self._rules.slots)
+        try:
+            # The first loop ends when we are asked to stop, the others by breaking alone.
+            ended, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            for task in ended:
+                task.result()
+            await self._wind_down()
+        finally:
+            await _cancel_all(tasks)
+            await self._give_back()
+            await self._settler.close()
+        with suppress(psycopg.Error):
+            async with self._links.pool.connection() as conn:
+                await leases.delete_worker(conn, self._id)
+        log.info("worker.stopped", worker=self._id)
+
+    async def _claim_loop(self) -> None:
+        outage = Outage("claim")
+        while not self._stopping.is_set():
+            self._wake.clear()
+            try:
+                timeout = await self._fill_slots()
+                outage.end()
+            except psycopg.Error as exc:
+                outage.begin(exc)
+                self._uncertain, timeout = True, AGAIN
+            with suppress(TimeoutError):
+                async with asyncio.timeout(timeout):  # `wait_for` may swallow a cancellation
+                    await self._wake.wait()
+
+    async def _fill_slots(self) -> float:
+        """Claim into the free slots; how long to wait for a wake-up before looking again."""
+        poll = self._rules.poll.total_seconds()
+        if self._uncertain:
+            await self._adopt()
+        while (room := self._lanes.room).slots:
+            failpoints.hit("claim.before")
+            await self._promote()
+            async with self._links.pool.connection() as conn:
+                claimed = await claim.claim(
+                    conn, self._id, pipelines=self._rules.claimable(), slots=room,
+                    lease=self._rules.lease,
+                )  # fmt: skip
+                due = None if claimed else await claim.seconds_until_due(conn)
+            failpoints.hit("claim.after")
+            if not claimed:
+                return poll if due is None else min(poll, max(due, 0.05))
+            self._begin(claimed)
+        return min(poll, await self._fill_reserve() or poll)
+
+    async def _fill_reserve(self) -> float:
+        """All slots are taken and stay so: one more runs if its owner has nothing running here.
+
+        How long to wait before the reserve opens, if that is the reason why nothing was claimed.
+        """
+        wait = self._lanes.reserve_opens_in
+        if wait:
+            return wait
+        owners, pipelines = self._lanes.owners, self._rules.claimable()
+        if wait is None:
+            await self._make_way(pipelines, owners)
+            return 0.0
+        taker = claim.Claimer(self._id, pipelines, self._rules.lease)
+        async with self._links.pool.connection() as conn:
+            other = await claim.claim_other(conn, taker, owners)
+        self._begin([other] if other else [])
+        return 0.0
+
+    async def _make_way(self, pipelines: claim.Pipelines, owners: Collection[OwnerKey]) -> None:
+        """The reserve is taken as well: of too many long runs one goes back if others wait."""
+        job = self._lanes.overdue()
+        # A gateway would start again from the beginning.
+        if job is None or job.pipeline in self._rules.gateways:
+            return
+        async with self._links.pool.connection() as conn:
+            wanted = await claim.others_wait(conn, pipelines, owners)
+        if wanted:
+            await self._send_back(job)
+
+    async def _send_back(self, job: Claimed) -> None:
+        """Back to the queue unharmed, into the lane of long documents; read pages are kept."""
+        with suppress(*OUTAGES):
+            async with self._links.pool.connection() as conn:
+                await claim.mark_long(conn, job)
+            log.info("job.gave_way", job=str(job.id), owner=job.owner, claim=job.claim)
+            self._drop(job)
+
+    async def _promote(self) -> None:
+        """In a transaction of its own: it locks owners in order, and so does the claim after it."""
+        now = asyncio.get_running_loop().time()
+        if now < self._promote_at:
+            return
+        self._promote_at = now + PROMOTING
+        async with self._links.pool.connection() as conn:
+            await claim.promote(conn, 100)
+
+    async def _adopt(self) -> None:
+        """A claim whose COMMIT was not heard of may have happened: such jobs are ours to run."""
+        async with self._links.pool.connection() as conn:
+            held = await leases.find_held(conn, self._id)
+        self._uncertain = False
+        self._begin([job for job in held if job.id not in self._running])
+
+    def _begin(self, claimed: Sequence[Claimed]) -> None:
+        for job in claimed:
+            told = self._links.changes.ring
+            reporter = ProgressReporter(
+                self._links.pool, job, lambda job=job: self._drop(job), told
+            )
+            run = asyncio.ensure_future(self._runner(job, reporter.note))
+            self._running[job.id] = (job, run)
+            self._lanes.enter(job)
+            self._keep(self._work(job, run, reporter))
+            self._keep(reporter.run())
+        if claimed:
+            self._links.changes.ring()
+
+    def _keep(self, work: Coroutine[None, None, None]) -> None:
+        """The loop holds its tasks weakly; somebody has to hold them until they are done."""
+        task = asyncio.create_task(work)
+        self._works.add(task)
+        task.add_done_callback(self._let_go)
+
+    def _let_go(self, task: asyncio.Task[None]) -> None:
+        """Nothing ends silently, though nobody waits for it."""
+        self._works.discard(task)
+        if not task.cancelled() and (exc := task.exception()):
+            stack = "".join(traceback.format_exception(exc))
+            log.error("worker.work_broke", error=type(exc).__name__, stack=stack)
+
+    async def _work(self, job: Claimed, run: Run, reporter: ProgressReporter) -> None:
+        """One run, from claim to settled; whatever happens, the slot is freed."""
+        ending, usage = await _await_ending(job, run)
+        reporter.stop()
+        try:
+            await self._settle(job, ending, usage)
+        except psycopg.Error as exc:
+            # What the run wants written does not fit the tables: no lease has to run out for that.
+            log.error("settle.refused", job=str(job.id), claim=job.claim, error=repr(exc))
+            with suppress(psycopg.Error):  # the lease decides
+                await self._settle(job, Broke("UNKNOWN", "its rows were refused", repr(exc)), usage)
+        finally:
+            self._running.pop(job.id, None)
+            self._lanes.leave(job)
+            self._wake.set()
+
+    async def _settle(self, job: Claimed, ending: Ending, usage: Usage | None) -> None:
+        retry = self._rules.retry_of(job.pipeline)
+        move = settle(job, ending, retry=retry, chance=random.random())  # noqa: S311
+        ours = await self._settler.settle(
+            queue_settle.Settlement(job, move, usage, self._rules.keep)
+        )
+        self._links.changes.ring()
+        log.info(
+            "job.settled" if ours else "job.lost",
+            job=str(job.id), owner=job.owner, claim=job.claim, attempt=job.attempt_count,
+            to=str(move.to), code=move.code, detail=move.detail or None,
+            stack=move.stack or None, duration_ms=usage.duration_ms if usage else None,
+        )  # fmt: skip
+
+    async def _beat_loop(self) -> None:
+        outage = Outage("beat")
+        while True:
+            pause = self._rules.heartbeat.total_seconds()
+            try:
+                await self._beat()
+                outage.end()
+            except psycopg.Error as exc:
+                outage.begin(exc)
+                pause = min(pause, AGAIN)
+            await asyncio.sleep(pause)
+
+    async def _beat(self) -> None:
+        failpoints.hit("beat.before")
+        held = [job for job, _ in self._running.values()]
+        async with self._links.pool.connection() as conn:
+            await leases.record_worker(conn, self._row)
+            ours = await leases.extend_leases(conn, held, lease=self._rules.lease)
+        for job in held:
+            if job.id not in ours:
+                self._drop(job)
+
+    def _drop(self, job: Claimed) -> None:
+        """Stop a run that is no longer ours. Settling is not cut short: the fence decides there."""
+        held, run = self._running.get(job.id, (None, None))
+        if run and held == job:
+            run.cancel()
+
+    async def _listen_loop(self, url: str) -> None:
+        async for word in notify.listen(url, notify.WORK, notify.CANCELLED):
+            if word is None or word.channel == notify.WORK:
+                self._wake.set()
+            else:
+                self._hear_cancelled(word.payload)
+
+    def _hear_cancelled(self, job_id: str) -> None:
+        for job, _ in list(self._running.values()):
+            if str(job.id) == job_id:
+                self._drop(job)
+
+    async def _wind_down(self) -> None:
+        """Finish what runs within the grace period, give back the rest."""
+        if not self._works:
+            return
+        log.info("worker.stopping", worker=self._id, running=len(self._running))
+        hurry = asyncio.create_task(self._hurry.wait())
+        done = asyncio.create_task(asyncio.wait(set(self._works)))
+        grace = self._rules.grace.total_seconds()
+        await asyncio.wait({hurry, done}, timeout=grace, return_when=asyncio.FIRST_COMPLETED)
+        hurry.cancel()
+        done.cancel()
+        await self._give_back()
+
+    async def _give_back(self) -> None:
+        """End what still runs and write that down; without a database the lease decides."""
+        for _, run in self._running.values():
+            run.cancel()
+        if self._works:
+            await asyncio.wait(set(self._works), timeout=SETTLING)
+        await _cancel_all(list(self._works))
+
+
+async def _cancel_all(tasks: Sequence[asyncio.Future[Any]]) -> None:
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def _await_ending(job: Claimed, run: Run) -> tuple[Ending, Usage | None]:
+    """How a run ended; the one place where a run's unforeseen exception becomes an ending."""
+    try:
+        return await run
+    except asyncio.CancelledError:
+        log.info("run.stopped", job=str(job.id), claim=job.claim)
+        return Stopped(), None
+    except DocmillError as exc:
+        return Broke(exc.fault.code, exc.detail), None
+    except OUTAGES as exc:  # no fault of the document: it is tried again when this is over
+        return Broke("DATABASE_DOWN", type(exc).__name__), None
+    except Exception as exc:  # noqa: BLE001
+        return Broke("UNKNOWN", repr(exc), traceback.format_exc()), None

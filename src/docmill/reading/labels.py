@@ -1,0 +1,319 @@
+"""Labels on pages: text as labels are compared, rows of cells, and where a value may stand."""
+
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from functools import lru_cache
+from typing import Final, TypeVar
+
+from docmill.reading.numbers import DecimalMark
+from docmill.reading.pages import Box, Line, Word, bounding_box
+
+_STROKED: Final = str.maketrans({"ß": "ss", "ø": "o", "æ": "ae", "ł": "l", "\ufffd": None})
+_TORN: Final = re.compile(r"(?<=[a-z])[{}|~\[\]](?=[a-z])")  # what a font prints for a lost letter
+
+
+def fold_accents(text: str) -> str:
+    """Lower case without accents."""
+    lower = text.lower()
+    if lower.isascii():
+        return lower
+    parts = unicodedata.normalize("NFKD", lower.translate(_STROKED))
+    return "".join(char for char in parts if not unicodedata.combining(char))
+
+
+@lru_cache(maxsize=32768)
+def fold(text: str, signs: str = "") -> str:
+    """Text as labels are compared: small letters without marks, and figures, in single spaces.
+
+    Of all signs only `signs` are kept.
+    """
+    plain = _TORN.sub("", fold_accents(text))
+    if not plain.isascii():
+        plain = "".join(char for char in plain if char.isascii() or not char.isalpha())
+    return " ".join(_pieces(signs).findall(plain))
+
+
+@lru_cache
+def _pieces(signs: str) -> re.Pattern[str]:
+    return re.compile(rf"[a-z0-9{re.escape(signs)}]+")
+
+
+def squeeze(text: str) -> str:
+    """The same in one piece, so that `Invoice No.` and `InvoiceNo` are one."""
+    return fold(text, "#%").replace(" ", "")
+
+
+COMPANY: Final = re.compile(
+    r"(?<!\w)(?:GmbH|GMBH|LTD|LIMITED|TBK|INC|PTE|mbH|AG|KG|KGaA|OHG|UG|GbR|e\.?\s?K\.?|e\.?\s?V\.?|SE|SARL|S\.?A\.?R\.?L\.?"
+    r"|SAS|SASU|EURL|S\.A\.S?\.?|SA|Ltd\.?|Limited|LLC|L\.L\.C\.|Inc\.?|Corp\.?|Corporation|PLC"
+    r"|LLP|Pty|PD\.?|KAP|Pvt\.?|PT\.?|P\.T\.|CV\.?|C\.V\.|UD\.?|Tbk\.?|Persero|Perum|S\.?L\.?U?\.?"
+    r"|S\.?r\.?l\.?|B\.?V\.?|N\.?V\.?|Co\.|Company|Oy|AB|A/S|ApS|Sdn\.?|Bhd\.?|Pte\.?|Firma"
+    r"|Koperasi|KOPERASI|Yayasan|Toko|TOKO|S\.? ?Coop\.?|gGmbH|Stiftung|Verlag"
+    r"|Versicherung\w*|& ?(?:[Rr]ekan|REKAN|Partners?|Associés|Associates|Söhne|Sons|Fils))(?!\w)"
+)
+
+
+MAX_LABEL_WORDS: Final = 6
+MAX_STARTS: Final = 8
+MAX_LABEL_CHARS: Final = 40
+REACH: Final = 4.4  # of the height: how far under its label a value may stand
+EDGE: Final = 3.0
+_TOKEN: Final = re.compile(  # letters set wide apart are one word
+    r"(?<!\S)[^\W\d_](?: {1,2}[^\W\d_]){3,}(?!\S)|[^\s:/]+:?|:|/"
+)
+_NUMBERING: Final = re.compile(r"\(?\d{1,2}[).]\s*(?=[^\W\d])")
+_LEAD: Final = re.compile(r"^[\s:=.#>–-]+")
+_INSIDE_ID: Final = re.compile(r"[/.-]+\w*\d")
+_TWIN: Final = re.compile(
+    r"\s*[/(|]\s*[^\W\d][^:\d]{0,30}\s*(?=:|$)"
+)  # the label again, translated
+_LETTER: Final = re.compile(r"[^\W\d_]")
+
+
+class Where(IntEnum):
+    """Where a value stands, seen from its label."""
+
+    BEHIND = 0
+    BESIDE = 1
+    BELOW = 2
+    FAR_BELOW = 3
+    BEFORE = 4
+
+
+@dataclass(frozen=True, slots=True)
+class TextCell:
+    """Words of one row with no wide gap between them."""
+
+    words: tuple[Word, ...]
+    page: int
+    box: Box
+    text: str
+    starts: tuple[int, ...]
+
+    def place(self, start: int, end: int) -> Box:
+        """The box of a part of the text; of half a word, the half by its share of letters."""
+        boxes: list[Box] = []
+        for word, at in zip(self.words, self.starts, strict=True):
+            first, last = max(start, at), min(end, at + len(word.text))
+            if first < last:
+                step = word.box.width / len(word.text)
+                left, right = word.box.x0 + step * (first - at), word.box.x0 + step * (last - at)
+                boxes.append(Box(left, word.box.y0, right, word.box.y1))
+        return bounding_box(boxes) if boxes else self.box
+
+    def part(self, start: int, end: int) -> "TextCell | None":
+        """The words from character to character, as a cell of its own."""
+        kept = [
+            (word, at)
+            for word, at in zip(self.words, self.starts, strict=True)
+            if at >= start and at + len(word.text) <= end
+        ]
+        return make_cell([word for word, _ in kept], self.page) if kept else None
+
+
+@dataclass(frozen=True, slots=True)
+class TextRow:
+    """Cells on one level of one page, from left to right."""
+
+    cells: tuple[TextCell, ...]
+    page: int
+    index: int
+    hidden: tuple[Word, ...] = ()
+
+    @property
+    def y(self) -> float:
+        return self.cells[0].box.middle if self.cells else 0.0
+
+    @property
+    def height(self) -> float:
+        return self.cells[0].box.height if self.cells else 0.0
+
+    @property
+    def text(self) -> str:
+        return "  ".join(cell.text for cell in self.cells)
+
+
+@dataclass(frozen=True, slots=True)
+class Phrase:
+    """Words in a cell that could be a label: folded, and where they stand."""
+
+    row: TextRow
+    column: int
+    cell: TextCell
+    start: int
+    end: int
+    key: str
+    first: bool
+
+    @property
+    def box(self) -> Box:
+        return self.cell.place(self.start, self.end)
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether a colon or the end of the cell follows."""
+        rest = self.cell.text[self.end - 1 :].lstrip()
+        return len(rest) <= 1 or rest[0] == ":" or rest[1:].lstrip()[:1] in {":", ""}
+
+    @property
+    def is_translated(self) -> bool:
+        """Whether the label follows once more, in another language."""
+        return bool(_TWIN.match(self.cell.text, self.end))
+
+
+@dataclass(frozen=True, slots=True)
+class ValueSpot:
+    """A text where a label's value may stand."""
+
+    cell: TextCell
+    start: int
+    where: Where
+
+    @property
+    def text(self) -> str:
+        return self.cell.text[self.start :]
+
+
+@dataclass(frozen=True, slots=True)
+class TextSheet:
+    """All rows of a document, its decimal mark, and whether its dates put the month first."""
+
+    rows: tuple[TextRow, ...]
+    sizes: tuple[tuple[float, float], ...]
+    usual_height: float = 0.0
+    mark: DecimalMark = ""
+    month_first: bool = False
+
+    @property
+    def cells(self) -> Iterable[tuple[TextRow, int, TextCell]]:
+        for row in self.rows:
+            for column, cell in enumerate(row.cells):
+                yield row, column, cell
+
+    def height(self, page: int) -> float:
+        return self.sizes[page - 1][1]
+
+    def width(self, page: int) -> float:
+        return self.sizes[page - 1][0]
+
+
+def find_phrases(sheet: TextSheet) -> list[Phrase]:
+    """All that could be a label, longer ones before shorter ones at each place."""
+    return [
+        phrase for row, column, cell in sheet.cells for phrase in _cell_phrases(row, column, cell)
+    ]
+
+
+def _cell_phrases(row: TextRow, column: int, cell: TextCell) -> Iterator[Phrase]:
+    if not _LETTER.search(cell.text):
+        return
+    skip = _NUMBERING.match(cell.text)
+    tokens = [match.span() for match in _TOKEN.finditer(cell.text, skip.end() if skip else 0)]
+    for at, (start, _) in enumerate(tokens[:MAX_STARTS]):
+        for end, key in reversed(_fold_words(cell.text, start, tokens[at : at + MAX_LABEL_WORDS])):
+            yield Phrase(row, column, cell, start, end, key, at == 0)
+
+
+def _fold_words(text: str, start: int, tokens: list[tuple[int, int]]) -> list[tuple[int, str]]:
+    """The folded words from a place on, one more each time, and where each ends."""
+    keys: list[tuple[int, str]] = []
+    key, last = "", start
+    for _, end in tokens:
+        key += squeeze(text[last:end])
+        last = end
+        if len(key) > MAX_LABEL_CHARS or _INSIDE_ID.match(text, end):
+            break
+        if key and text[end - 1] != "/":
+            keys.append((end, key))
+        if text[end - 1] == ":":
+            break
+    return keys
+
+
+def match_labels(phrases: list[Phrase], pattern: re.Pattern[str]) -> list[Phrase]:
+    """The longest phrase that matches from each place, none inside another."""
+    found: list[Phrase] = []
+    for phrase in phrases:
+        if found and found[-1].cell is phrase.cell and phrase.start < found[-1].end:
+            continue
+        if pattern.fullmatch(phrase.key):
+            found.append(phrase)
+    return found
+
+
+def find_spots(sheet: TextSheet, phrase: Phrase) -> Iterator[ValueSpot]:
+    """Where the value of a label may stand, likeliest first."""
+    twin = _TWIN.match(phrase.cell.text, phrase.end)
+    end = twin.end() if twin else phrase.end
+    lead = _LEAD.match(phrase.cell.text[end:])
+    start = end + (lead.end() if lead else 0)
+    if start < len(phrase.cell.text):
+        yield ValueSpot(phrase.cell, start, Where.BEHIND)
+    for cell in phrase.row.cells[phrase.column + 1 : phrase.column + 3]:
+        lead = _LEAD.match(cell.text)
+        begin = lead.end() if lead else 0
+        if begin < len(cell.text):
+            yield ValueSpot(cell, begin, Where.BESIDE)
+            break
+    for count, (_, cell) in enumerate(find_below(sheet, phrase.row, phrase.box, REACH)):
+        yield ValueSpot(cell, 0, Where.FAR_BELOW if count else Where.BELOW)
+    if not phrase.first and phrase.end == len(phrase.cell.text):
+        yield from _wrapped_spot(sheet, phrase)
+    alone = phrase.first and phrase.end == len(phrase.cell.text)
+    if alone and phrase.column == len(phrase.row.cells) - 1 > 0:
+        yield ValueSpot(phrase.row.cells[-2], 0, Where.BEFORE)
+
+
+def _wrapped_spot(sheet: TextSheet, phrase: Phrase) -> Iterator[ValueSpot]:
+    """The next line of a sentence that breaks behind the label."""
+    for _, cell in find_below(sheet, phrase.row, phrase.cell.box)[:1]:
+        if abs(cell.box.x0 - phrase.cell.box.x0) < EDGE:
+            yield ValueSpot(cell, 0, Where.FAR_BELOW)
+
+
+WIDE_SPACE: Final = 0.6
+
+
+BELOW: Final = 2.2  # of the height: how far under a label its value may start
+LOWER: Final = 0.4  # of the height: what is less far down stands beside it
+MAX_ROWS_BELOW: Final = 15
+
+
+def make_cell(words: Sequence[Word], page: int, *, wide: str = "  ") -> TextCell:
+    """A cell; a space too wide to stand inside a number is written as `wide`."""
+    text, starts = "", list[int]()
+    for index, word in enumerate(words):
+        if index:
+            gap = word.box.x0 - words[index - 1].box.x1
+            text += wide if gap > WIDE_SPACE * word.box.height else " "
+        starts.append(len(text))
+        text += word.text
+    box = bounding_box([word.box for word in words])
+    return TextCell(tuple(words), page, box, text, tuple(starts))
+
+
+def find_below(
+    sheet: TextSheet, row: TextRow, box: Box, reach: float = BELOW
+) -> list[tuple[TextRow, TextCell]]:
+    """Cells under a box on its page, nearest first, that share some of its width."""
+    found: list[tuple[TextRow, TextCell]] = []
+    for other in sheet.rows[row.index + 1 : row.index + 1 + MAX_ROWS_BELOW]:
+        if other.page != row.page or other.y - box.middle > reach * box.height:
+            break
+        found += [(other, cell) for cell in cells_under(other.cells, box, reach)]
+    return found
+
+
+C = TypeVar("C", TextCell, Line)
+
+
+def cells_under(cells: Iterable[C], box: Box, reach: float) -> Iterator[C]:
+    """Those cells of a row that stand under a box, `reach` of its height away at most."""
+    for cell in cells:
+        down = cell.box.middle - box.middle
+        near = LOWER * box.height < down <= reach * box.height
+        if near and cell.box.shares_width(box):
+            yield cell

@@ -1,0 +1,133 @@
+"""OpenAI, or whoever speaks its protocol: embeddings, and chat that answers with a JSON object."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, TypeVar
+
+from pydantic import BaseModel, Field, FiniteFloat, TypeAdapter, ValidationError
+
+from docmill.core.faults import DocmillError
+from docmill.services.endpoint import Endpoint
+
+Texts = Annotated[list[Annotated[str, Field(min_length=1)]], Field(min_length=1, max_length=2048)]
+Vector = Annotated[list[FiniteFloat], Field(min_length=1)]
+
+
+class ToEmbed(BaseModel, frozen=True, extra="forbid"):
+    """What `embed` is asked."""
+
+    texts: Texts
+    dimensions: int | None = None
+
+
+class ToComplete(BaseModel, frozen=True, extra="forbid"):
+    """What `complete` is asked; `schema_` is the JSON schema of what shall come back."""
+
+    system: str
+    prompt: str
+    schema_: Mapping[str, Any] = Field(alias="schema")
+    name: str = Field("answer", pattern=r"^[A-Za-z0-9_-]{1,64}$")
+
+
+class _Embedding(BaseModel):
+    index: int
+    embedding: Vector
+
+
+class _Embeddings(BaseModel):
+    data: list[_Embedding]
+
+
+class _Message(BaseModel):
+    content: str | None = None
+    refusal: str | None = None
+
+
+class _Choice(BaseModel):
+    message: _Message
+    finish_reason: str | None = None
+
+
+class _Chat(BaseModel):
+    choices: Annotated[list[_Choice], Field(min_length=1)]
+
+
+_OBJECT: TypeAdapter[dict[str, Any]] = TypeAdapter(dict[str, Any])
+
+
+@dataclass(frozen=True, slots=True)
+class OpenAI:
+    """`model` is the one that embeds or the one that writes; nothing is chosen for the operator."""
+
+    endpoint: Endpoint
+    model: str
+
+    async def embed(self, request: Any) -> dict[str, Any]:
+        """`{"texts": [...], "dimensions"?: n}` becomes `{"vectors": [[...]], "model": ...}`."""
+        asked = _validate_request(ToEmbed, request)
+        body: dict[str, Any] = {
+            "model": self.model, "input": asked.texts, "encoding_format": "float",
+        }  # fmt: skip
+        if asked.dimensions is not None:
+            body["dimensions"] = asked.dimensions
+        answer = await self.endpoint.post("/embeddings", json=body)
+        return {"vectors": _read_vectors(answer, len(asked.texts)), "model": self.model}
+
+    async def complete(self, request: Any) -> dict[str, Any]:
+        """`{"system", "prompt", "schema", "name"?}` becomes `{"value": {...}, "model": ...}`.
+
+        Services keep to the schema more or less: who asks looks at the value again.
+        """
+        asked = _validate_request(ToComplete, request)
+        answer = await self.endpoint.post("/chat/completions", json=_make_chat(self.model, asked))
+        return {"value": _read_value(answer), "model": self.model}
+
+
+RequestModel = TypeVar("RequestModel", ToEmbed, ToComplete)
+
+
+def _validate_request(shape: type[RequestModel], request: Any) -> RequestModel:
+    try:
+        return shape.model_validate(request)
+    except ValidationError as exc:
+        where = ".".join(str(part) for part in exc.errors()[0]["loc"])
+        raise DocmillError("SERVICE_REFUSED", f"a wrong question: {where}") from exc
+
+
+def _read_vectors(answer: Any, count: int) -> list[list[float]]:
+    """In the order of the texts, whatever order they came in."""
+    try:
+        found = {item.index: item.embedding for item in _Embeddings.model_validate(answer).data}
+        vectors = [found[place] for place in range(count)]
+    except (ValidationError, KeyError) as exc:
+        raise DocmillError("SERVICE_FAILED", "not one vector for each text") from exc
+    if len({len(vector) for vector in vectors}) != 1:
+        raise DocmillError("SERVICE_FAILED", "the vectors are not of one length")
+    return vectors
+
+
+def _make_chat(model: str, asked: ToComplete) -> dict[str, Any]:
+    named = {"name": asked.name, "schema": asked.schema_, "strict": True}
+    return {
+        "model": model,
+        "messages": [
+            {"role": "system", "content": asked.system},
+            {"role": "user", "content": asked.prompt},
+        ],
+        "response_format": {"type": "json_schema", "json_schema": named},
+        "temperature": 0,
+    }
+
+
+def _read_value(answer: Any) -> dict[str, Any]:
+    try:
+        choice = _Chat.model_validate(answer).choices[0]
+    except ValidationError as exc:
+        raise DocmillError("SERVICE_FAILED", "the answer holds no message") from exc
+    if choice.message.refusal or choice.finish_reason in {"length", "content_filter"}:
+        raise DocmillError("SERVICE_REFUSED", f"no whole answer: {choice.finish_reason}")
+    try:
+        return _OBJECT.validate_python(json.loads(choice.message.content or ""))
+    except (ValueError, RecursionError) as exc:
+        raise DocmillError("SERVICE_FAILED", "the message is not a JSON object") from exc

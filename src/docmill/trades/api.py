@@ -1,0 +1,300 @@
+"""Trades as the API and the page show them, as CSV too, and the check of who may see them."""
+
+import csv
+import io
+from collections.abc import Iterable
+from datetime import date
+from decimal import Decimal
+from typing import Annotated, Any, Final, Literal
+from uuid import UUID
+
+from fastapi import APIRouter, Depends, Query
+from pydantic import BaseModel, Field, PlainSerializer, create_model
+from starlette.requests import Request
+from starlette.responses import Response
+
+from docmill.core.faults import DocmillError
+from docmill.core.fields import ValueKind
+from docmill.core.owners import Owner, may_see
+from docmill.core.texts import clean_text
+from docmill.db.pool import Connection, read_connection, write
+from docmill.documents import queries as documents_queries
+from docmill.documents.api import DOCUMENT_LOOKUP, ListedDocument, shape_document
+from docmill.documents.originals import PdfAnswer, make_pdf_link, require_document
+from docmill.trades import queries
+from docmill.trades.fields import FIELDS, NAMES, TradeField
+from docmill.trades.queries import ReviewStatus, Trade, TradeFilter, TradeId
+from docmill.web import params, problems
+from docmill.web.params import CursorText, Instant
+from docmill.web.site import CurrentOwner, CurrentSite, Site
+
+FORMULA: Final = ("=", "+", "-", "@", "\t", "\r", "\n")
+
+
+def format_amount(number: Decimal) -> str:
+    """A number as text: exact, with a point and no exponent."""
+    return f"{number:f}"
+
+
+Amount = Annotated[Decimal, PlainSerializer(format_amount, return_type=str)]
+
+
+class TradeSource(BaseModel):
+    """Where a trade comes from."""
+
+    id: str
+    document_id: str
+    job_id: str | None
+    original_filename: str
+
+
+_TYPES: Final[dict[ValueKind, Any]] = {ValueKind.AMOUNT: Amount, ValueKind.DATE: date}
+
+
+def _model_field(field: TradeField) -> Any:
+    kind = _TYPES.get(field.kind, str)
+    examples = [field.example] if field.example else None
+    return (kind if field.always else kind | None, Field(examples=examples))
+
+
+TradeValues = create_model(
+    "TradeValues", __base__=TradeSource, **{field.name: _model_field(field) for field in FIELDS}
+)
+
+
+class TradeShape(TradeValues):
+    """A trade as those who may see it see it."""
+
+    confidence_score: float
+    review_status: str = Field(examples=["pending"])
+    reviewed_by: str | None
+    reviewed_at: Instant | None
+    created_at: Instant
+    updated_at: Instant
+
+
+COLUMNS: Final = tuple(TradeShape.model_fields)
+
+
+def shape_trade(trade: Trade) -> TradeShape:
+    given: dict[str, Any] = {
+        name: trade.values[name] if name in NAMES else getattr(trade, name) for name in COLUMNS
+    }
+    return TradeShape.model_validate(
+        {name: str(value) if isinstance(value, UUID) else value for name, value in given.items()}
+    )
+
+
+def write_csv(found: Iterable[Trade]) -> str:
+    """The trades as a table that spreadsheets open without running anything in it."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\r\n")
+    writer.writerow(COLUMNS)
+    for trade in found:
+        row = shape_trade(trade).model_dump(mode="json")
+        writer.writerow([escape_formula(row[name]) for name in COLUMNS])
+    return out.getvalue()
+
+
+def escape_formula(cell: Any) -> str:
+    """Text that begins like a formula gets an apostrophe before it."""
+    text = "" if cell is None else str(cell)
+    return f"'{text}" if text.startswith(FORMULA) else text
+
+
+async def require_trade(conn: Connection, owner: Owner, trade_id: str) -> Trade:
+    """The trade, if there is one and the asker may see it."""
+    try:
+        trade = await queries.find_trade(conn, TradeId(UUID(trade_id)))
+    except ValueError:
+        trade = None
+    if trade is None:
+        raise DocmillError("TRADE_NOT_FOUND", tradeId=clean_text(trade_id)[:64])
+    if not may_see(owner, trade.owner):
+        raise DocmillError("FORBIDDEN", tradeId=str(trade.id))
+    return trade
+
+
+router = APIRouter(prefix="/api/trades", tags=["trades"])
+
+LOOKUP: Final = ("UNAUTHORIZED", "FORBIDDEN", "TRADE_NOT_FOUND", "DATABASE_DOWN", "BUSY")
+EXPORTED: Final = 10_000
+
+
+class TradeList(BaseModel):
+    trades: list[TradeShape]
+    next_cursor: str | None = Field(description="For the next page; null on the last one")
+
+
+class TradeAuditShape(BaseModel):
+    at: Instant
+    who: str
+    action: str = Field(examples=["approved"])
+    before: dict[str, Any] | None
+    after: dict[str, Any] | None
+
+
+class TradeDetail(TradeShape):
+    raw_extracted_data: dict[str, Any] = Field(description="Each value's place and confidence")
+    audit: list[TradeAuditShape]
+
+
+async def read_filter(
+    status: Annotated[Literal["pending", "approved", "rejected"] | None, Query()] = None,
+    direction: Annotated[Literal["buy", "sell"] | None, Query()] = None,
+    isin: Annotated[str | None, Query(max_length=12)] = None,
+    currency: Annotated[str | None, Query(max_length=3)] = None,
+    asset_class: Annotated[str | None, Query(max_length=40)] = None,
+    since: Annotated[params.Day | None, Query(description="Traded on this day or later")] = None,
+    until: Annotated[params.Day | None, Query(description="Traded on this day or before")] = None,
+    below: Annotated[
+        float | None, Query(ge=0, le=1, allow_inf_nan=False, description="Less sure than this")
+    ] = None,
+    document: Annotated[params.IdText | None, Query(description="Id of a document")] = None,
+    q: Annotated[str | None, Query(max_length=100, description="Part of a name or number")] = None,
+) -> TradeFilter:
+    return TradeFilter(
+        review_status=status,
+        direction=direction,
+        isin=isin.upper() if isin else None,
+        currency=currency.upper() if currency else None,
+        asset_class=asset_class or None,
+        traded_from=since,
+        traded_until=until,
+        below=Decimal(str(below)) if below is not None else None,
+        document_id=params.parse_id(document, at="document") if document else None,
+        text=q or None,
+    )
+
+
+Only = Annotated[TradeFilter, Depends(read_filter)]
+
+
+@router.get(
+    "",
+    summary="Trades of one's own documents and of one's desks, newest first",
+    responses=problems.fault_responses("BAD_REQUEST", "UNAUTHORIZED", "DATABASE_DOWN", "BUSY"),
+)
+async def list_trades(
+    site: CurrentSite,
+    owner: CurrentOwner,
+    only: Only,
+    cursor: CursorText = None,
+    limit: Annotated[int, Query(ge=1, le=200)] = 50,
+) -> TradeList:
+    after = params.parse_cursor(cursor) if cursor else None
+    async with read_connection(site.pool) as conn:
+        found = await queries.list_trades(conn, owner, only, after=after, limit=limit + 1)
+    page, last = params.cut_page(found, limit, lambda one: params.Cursor(one.created_at, one.id))
+    return TradeList(
+        trades=[shape_trade(trade) for trade in page],
+        next_cursor=last,
+    )
+
+
+@router.get(
+    "/export.csv",
+    summary=f"The same as a table, {EXPORTED} rows at most; cells are never formulas",
+    response_class=Response,
+    responses=problems.fault_responses("BAD_REQUEST", "UNAUTHORIZED", "DATABASE_DOWN", "BUSY")
+    | {200: {"description": "The table", "content": {"text/csv": {}}}},
+)
+async def export_trades(site: CurrentSite, owner: CurrentOwner, only: Only) -> Response:
+    async with read_connection(site.pool) as conn:
+        found = await queries.list_trades(conn, owner, only, after=None, limit=EXPORTED)
+    headers = {
+        "content-disposition": 'attachment; filename="trades.csv"',
+        "cache-control": "private, no-store",
+    }
+    return Response(write_csv(found), media_type="text/csv; charset=utf-8", headers=headers)
+
+
+@router.get(
+    "/{trade_id}",
+    summary="One trade with the places it was read from and its history",
+    responses=problems.fault_responses(*LOOKUP),
+)
+async def show_trade(trade_id: str, site: CurrentSite, owner: CurrentOwner) -> TradeDetail:
+    async with read_connection(site.pool) as conn:
+        trade = await require_trade(conn, owner, trade_id)
+        history = await queries.list_audit(conn, trade.id)
+    return TradeDetail(
+        **dict(shape_trade(trade)),
+        raw_extracted_data=dict(trade.raw_extracted_data),
+        audit=[
+            TradeAuditShape(at=e.at, who=e.who, action=e.action, before=e.before, after=e.after)
+            for e in history
+        ],
+    )
+
+
+@router.get(
+    "/{trade_id}/pdf",
+    summary="The exact document a trade was read from, by an address that lasts an hour",
+    responses=problems.fault_responses(*LOOKUP, "EXPIRED", "IO_ERROR", "DAMAGED"),
+)
+async def link_to_pdf(
+    trade_id: str, request: Request, site: CurrentSite, owner: CurrentOwner
+) -> PdfAnswer:
+    async with read_connection(site.pool) as conn:
+        trade = await require_trade(conn, owner, trade_id)
+        document = await documents_queries.find_document_row(conn, trade.document_id)
+    assert document is not None, "a trade's document cannot be deleted under it"
+    return await make_pdf_link(site, document, str(request.base_url))
+
+
+@router.post(
+    "/{trade_id}/approve",
+    summary="Say that a trade is right",
+    responses=problems.fault_responses(*LOOKUP, "CROSS_SITE"),
+)
+async def approve_trade(trade_id: str, site: CurrentSite, owner: CurrentOwner) -> TradeShape:
+    return await review_trade(site, owner, trade_id, "approved")
+
+
+@router.post(
+    "/{trade_id}/reject",
+    summary="Say that a trade is wrong, or none",
+    responses=problems.fault_responses(*LOOKUP, "CROSS_SITE"),
+)
+async def reject_trade(trade_id: str, site: CurrentSite, owner: CurrentOwner) -> TradeShape:
+    return await review_trade(site, owner, trade_id, "rejected")
+
+
+@router.post(
+    "/{trade_id}/reopen",
+    summary="Take a decision back: the trade waits for review again",
+    responses=problems.fault_responses(*LOOKUP, "CROSS_SITE"),
+)
+async def reopen_trade(trade_id: str, site: CurrentSite, owner: CurrentOwner) -> TradeShape:
+    return await review_trade(site, owner, trade_id, "pending")
+
+
+async def review_trade(site: Site, owner: Owner, trade_id: str, status: ReviewStatus) -> TradeShape:
+    async def review(conn: Connection) -> TradeShape:
+        trade = await require_trade(conn, owner, trade_id)
+        await queries.set_review_status(conn, [trade.id], status, who=owner.key)
+        return shape_trade(await require_trade(conn, owner, trade_id))
+
+    return await write(site.pool, review)
+
+
+documents_router = APIRouter(prefix="/api/documents", tags=["documents"])
+
+
+class DocumentDetail(ListedDocument):
+    trades: list[TradeShape]
+
+
+@documents_router.get(
+    "/{document_id}",
+    summary="One document with its trades",
+    responses=problems.fault_responses(*DOCUMENT_LOOKUP),
+)
+async def show_document(document_id: str, site: CurrentSite, owner: CurrentOwner) -> DocumentDetail:
+    async with read_connection(site.pool) as conn:
+        document = await require_document(conn, owner, document_id)
+        found = await queries.trades_of_document(conn, document.id)
+    return DocumentDetail(
+        **dict(shape_document(document)), trades=[shape_trade(trade) for trade in found]
+    )

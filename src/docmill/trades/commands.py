@@ -1,0 +1,200 @@
+"""docmill trades: the trades a running docmill has read; and documents read again."""
+
+import asyncio
+from collections.abc import Iterable, Mapping
+from typing import Annotated, Any, Final
+
+import typer
+
+from docmill.cli.console import say, say_json
+from docmill.cli.options import AsJson
+from docmill.cli.output import Output, open_output
+from docmill.cli.remote import RemoteClient, Token, Url
+from docmill.cli.tables import format_time, make_table, print_table
+from docmill.client.asynchronous import HERE, LARGEST_PAGE
+
+app = typer.Typer(
+    name="trades",
+    help="Trades read from broker notes.",
+    no_args_is_help=True,
+    add_completion=False,
+)
+
+
+Id = Annotated[str, typer.Argument(metavar="ID", help="A trade's id.")]
+Ids = Annotated[list[str], typer.Argument(metavar="ID", help="Ids of trades.")]
+StatusOption = Annotated[
+    str | None, typer.Option(help="Only these: pending (waiting for review), approved, rejected.")
+]
+Direction = Annotated[str | None, typer.Option(help="Only buy, or only sell.")]
+SearchOption = Annotated[
+    str | None, typer.Option("--search", "-s", help="Part of a name, ISIN, broker or file name.")
+]
+Since = Annotated[str | None, typer.Option(help="Traded on this day or later: 2024-03-04.")]
+Until = Annotated[str | None, typer.Option(help="Traded on this day or before.")]
+PATH: Final = "/api/trades"
+
+
+@app.command("list")
+def list_trades(
+    status: StatusOption = None,
+    direction: Direction = None,
+    search: SearchOption = None,
+    since: Since = None,
+    until: Until = None,
+    limit: Annotated[int, typer.Option(min=0, help="How many; 0 for all.")] = 50,
+    as_json: AsJson = False,
+    url: Url = HERE,
+    token: Token = None,
+) -> None:
+    """List trades, newest first.
+
+    docmill trades list --status pending
+
+    docmill trades list --search siemens --json | jq -r '.[].isin'
+    """
+    only = _filter_params(status, direction, search, since, until)
+    found = asyncio.run(_fetch_trades(RemoteClient(url, token), limit, only))
+    if as_json:
+        say_json(found)
+    elif found:
+        print_trades(found)
+    else:
+        say("No trades. `docmill submit --pipeline trades FILE` reads broker notes.")
+
+
+def _filter_params(
+    status: str | None,
+    direction: str | None,
+    search: str | None,
+    since: str | None,
+    until: str | None,
+) -> dict[str, str]:
+    given = {
+        "status": status, "direction": direction, "q": search, "since": since, "until": until,
+    }  # fmt: skip
+    return {name: value for name, value in given.items() if value}
+
+
+async def _fetch_trades(
+    client: RemoteClient, limit: int, only: dict[str, str]
+) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = []
+    cursor: dict[str, str] = {}
+    async with client:
+        while not limit or len(found) < limit:
+            size = min(limit - len(found), LARGEST_PAGE) if limit else LARGEST_PAGE
+            asked = {**only, **cursor, "limit": str(size)}
+            page = await client.ask("GET", PATH, params=asked)
+            found += page["trades"]
+            if not page["next_cursor"]:
+                break
+            cursor = {"cursor": page["next_cursor"]}
+    return found
+
+
+@app.command()
+def show(id: Id, as_json: AsJson = False, url: Url = HERE, token: Token = None) -> None:  # noqa: A002
+    """Show one trade: its values, how sure they are, its history, and where its PDF is.
+
+    docmill trades show 6f0a1b2c-4d53-4e0e-9c6d-5b9a1f110b0e
+    """
+    trade, pdf = asyncio.run(_fetch_trade(RemoteClient(url, token), id))
+    if as_json:
+        say_json({**trade, "pdf": pdf})
+    else:
+        print_trade(trade, pdf)
+
+
+async def _fetch_trade(
+    client: RemoteClient, trade_id: str
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    async with client:
+        trade = await client.ask("GET", f"{PATH}/{trade_id}")
+        return trade, await client.ask("GET", f"{PATH}/{trade_id}/pdf")
+
+
+@app.command()
+def approve(ids: Ids, as_json: AsJson = False, url: Url = HERE, token: Token = None) -> None:
+    """Say that trades are right."""
+    _judge(RemoteClient(url, token), ids, "approve", as_json=as_json)
+
+
+@app.command()
+def reject(ids: Ids, as_json: AsJson = False, url: Url = HERE, token: Token = None) -> None:
+    """Say that trades are wrong, or none."""
+    _judge(RemoteClient(url, token), ids, "reject", as_json=as_json)
+
+
+def _judge(client: RemoteClient, ids: list[str], verb: str, *, as_json: bool) -> None:
+    judged = asyncio.run(_judge_all(client, ids, verb))
+    if as_json:
+        say_json(judged)
+        return
+    for trade in judged:
+        say(f"{trade['id']} {trade['review_status']}")
+
+
+async def _judge_all(client: RemoteClient, ids: list[str], verb: str) -> list[dict[str, Any]]:
+    async with client:
+        return [await client.ask("POST", f"{PATH}/{one}/{verb}") for one in ids]
+
+
+@app.command()
+def export(
+    output: Output = None,
+    status: StatusOption = None,
+    direction: Direction = None,
+    search: SearchOption = None,
+    since: Since = None,
+    until: Until = None,
+    url: Url = HERE,
+    token: Token = None,
+) -> None:
+    """Write trades as CSV; no cell of it is a formula.
+
+    docmill trades export --status approved -o trades.csv
+    """
+    only = _filter_params(status, direction, search, since, until)
+    table = asyncio.run(_fetch_csv(RemoteClient(url, token), only))
+    with open_output(output) as file:
+        file.write(table)
+
+
+async def _fetch_csv(client: RemoteClient, only: dict[str, str]) -> bytes:
+    async with client:
+        return await client.fetch("GET", f"{PATH}/export.csv", params=only)
+
+
+def print_trades(trades: Iterable[Mapping[str, Any]]) -> None:
+    table = make_table(
+        "ID", "Date", "Side", "Security", "Quantity", "Price", "Notional", "Sure", "Review"
+    )
+    for trade in trades:
+        table.add_row(
+            trade["id"],
+            trade["trade_date"] or "-",
+            trade["direction"],
+            (trade["name"] or trade["isin"] or "-")[:32],
+            trade["quantity"] or "-",
+            trade["price"] or "-",
+            f"{trade['notional'] or '-'} {trade['currency'] or ''}".strip(),
+            f"{100 * trade['confidence_score']:.0f} %",
+            trade["review_status"],
+        )
+    print_table(table)
+
+
+def print_trade(trade: Mapping[str, Any], pdf: Mapping[str, Any]) -> None:
+    evidence: dict[str, dict[str, Any]] = trade["raw_extracted_data"].get("evidence") or {}
+    facts = make_table("Field", "Value", "Sure")
+    for name, value in trade.items():
+        if name not in {"raw_extracted_data", "audit"} and value is not None:
+            sure = evidence[name]["confidence"] if name in evidence else None
+            facts.add_row(name, str(value), f"{100 * sure:.0f} %" if sure is not None else "")
+    facts.add_row("pdf_url", pdf["pdf_url"], "")
+    print_table(facts)
+    history = make_table("At", "Who", "Did")
+    for line in trade["audit"]:
+        history.add_row(format_time(line["at"]), line["who"], line["action"])
+    print_table(history)

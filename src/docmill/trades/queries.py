@@ -1,0 +1,276 @@
+"""Trades in the database: written when their job completes, listed, reviewed; all with an audit."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import date, datetime
+from decimal import Decimal
+from typing import Any, Final, Literal, LiteralString, NewType
+from uuid import UUID
+
+from psycopg import sql
+from psycopg.rows import class_row, kwargs_row
+
+from docmill.core.fields import ValueKind
+from docmill.core.jobs import Claimed, DocumentId, JobId
+from docmill.core.owners import Owner
+from docmill.db.pool import Connection
+from docmill.trades.fields import FIELDS, NAMES, TradeField
+from docmill.web.params import Cursor
+
+TradeId = NewType("TradeId", UUID)
+ReviewStatus = Literal["pending", "approved", "rejected"]
+TradeValue = str | Decimal | date | None
+
+
+@dataclass(frozen=True, slots=True)
+class Trade:
+    """One trade, the document it was read from, and what people said of it.
+
+    `values` has an entry for each of `FIELDS`, None where nothing was found.
+    """
+
+    id: TradeId
+    document_id: DocumentId
+    job_id: JobId | None
+    owner: str
+    position: int
+    values: Mapping[str, TradeValue]
+    confidence_score: Decimal
+    raw_extracted_data: Mapping[str, Any]
+    review_status: str
+    reviewed_by: str | None
+    reviewed_at: datetime | None
+    created_at: datetime
+    updated_at: datetime
+    original_filename: str
+
+
+def _make_trade(**columns: Any) -> Trade:
+    values = {name: columns.pop(name) for name in NAMES}
+    return Trade(values=values, **columns)
+
+
+# Who is noted in the audit of whatever this transaction changes.
+SET_ACTOR: Final = "SELECT set_config('docmill.who', %s, true)"
+
+# What a person reviewed stays, also when the document is read again: see decision 0022.
+FORGET: Final = "DELETE FROM trades WHERE document_id = %s AND reviewed_at IS NULL"
+
+_TYPES: Final = {ValueKind.AMOUNT: sql.SQL("numeric"), ValueKind.DATE: sql.SQL("date")}
+_TEXT: Final = sql.SQL("text")
+
+
+def _each(template: LiteralString, fields: Iterable[TradeField] = FIELDS) -> sql.Composed:
+    """A piece of SQL for each field: its name and the type of its column."""
+    return sql.SQL(", ").join(
+        sql.SQL(template).format(
+            name=sql.Identifier(field.name), type=_TYPES.get(field.kind, _TEXT)
+        )
+        for field in fields
+    )
+
+
+WRITE: Final = sql.SQL("""
+INSERT INTO trades (document_id, job_id, owner, position, {columns}, confidence_score,
+                    raw_extracted_data, review_status)
+SELECT %(document_id)s, %(job_id)s, %(owner)s, r.position, {values}, r.confidence_score,
+       coalesce(r.raw_extracted_data, '{{}}'),
+       CASE WHEN r.needs_review THEN 'pending' ELSE 'approved' END
+  FROM jsonb_to_recordset(%(rows)s::jsonb) AS r(
+       position int, {types}, confidence_score numeric, raw_extracted_data jsonb,
+       needs_review boolean)
+ WHERE NOT EXISTS (
+       SELECT FROM trades kept
+        WHERE kept.document_id = %(document_id)s AND kept.reviewed_at IS NOT NULL
+          AND (kept.position = r.position
+               OR (kept.direction, kept.quantity, kept.trade_date)
+                  = (r.direction, r.quantity, r.trade_date)
+              AND kept.isin IS NOT DISTINCT FROM r.isin))
+""").format(columns=_each("{name}"), values=_each("r.{name}"), types=_each("{name} {type}"))
+
+
+async def write_trades(conn: Connection, job: Claimed, rows: str) -> None:
+    """The trades of a document as its latest run read them, beside those people reviewed."""
+    await conn.execute(SET_ACTOR, (f"job:{job.id}",))
+    await conn.execute(FORGET, (job.document_id,))
+    args = {"document_id": job.document_id, "job_id": job.id, "owner": job.owner, "rows": rows}
+    await conn.execute(WRITE, args)
+
+
+TRADES_EXIST: Final = "SELECT 1 FROM trades WHERE job_id = %s LIMIT 1"
+
+
+async def trades_exist(conn: Connection, job_id: JobId) -> bool:
+    return await (await conn.execute(TRADES_EXIST, (job_id,))).fetchone() is not None
+
+
+@dataclass(frozen=True, slots=True)
+class TradeFilter:
+    """None means any. `text` looks in file names and in the fields that are searched."""
+
+    review_status: str | None = None
+    direction: str | None = None
+    isin: str | None = None
+    currency: str | None = None
+    asset_class: str | None = None
+    traded_from: date | None = None
+    traded_until: date | None = None
+    below: Decimal | None = None
+    document_id: UUID | None = None
+    text: str | None = None
+
+
+SELECT_TRADES: Final = sql.SQL("""
+SELECT t.id, t.document_id, t.job_id, t.owner, t.position, {columns}, t.confidence_score,
+       t.raw_extracted_data, t.review_status, t.reviewed_by, t.reviewed_at, t.created_at,
+       t.updated_at, d.original_filename
+  FROM trades t JOIN documents d ON d.id = t.document_id
+""").format(columns=_each("t.{name}"))
+# One's own, and those of the desks one may look into; '*' stands for every desk.
+VISIBLE: Final = sql.SQL("""
+ WHERE (t.owner = %(owner)s OR (t.owner LIKE 'desk:%%'
+        AND ('*' = ANY(%(desks)s) OR substr(t.owner, 6) = ANY(%(desks)s))))
+""")
+MATCHING: Final = sql.SQL("""
+   AND (%(review_status)s::text IS NULL OR t.review_status = %(review_status)s)
+   AND (%(direction)s::text IS NULL OR t.direction = %(direction)s)
+   AND (%(isin)s::text IS NULL OR t.isin = %(isin)s)
+   AND (%(currency)s::text IS NULL OR t.currency = %(currency)s)
+   AND (%(asset_class)s::text IS NULL OR t.asset_class = %(asset_class)s)
+   AND (%(traded_from)s::date IS NULL OR t.trade_date >= %(traded_from)s)
+   AND (%(traded_until)s::date IS NULL OR t.trade_date <= %(traded_until)s)
+   AND (%(below)s::numeric IS NULL OR t.confidence_score < %(below)s)
+   AND (%(document_id)s::uuid IS NULL OR t.document_id = %(document_id)s)
+   AND (%(text)s::text IS NULL
+        OR position(lower(%(text)s) IN lower(concat_ws(' ', {searched}, d.original_filename))) > 0)
+""").format(searched=_each("t.{name}", [field for field in FIELDS if field.searched]))
+PAGE: Final = (
+    SELECT_TRADES
+    + VISIBLE
+    + MATCHING
+    + sql.SQL("""
+   AND (t.created_at, t.id) < (%(created_at)s, %(id)s)
+ ORDER BY t.created_at DESC, t.id DESC LIMIT %(limit)s
+""")
+)
+
+
+async def list_trades(
+    conn: Connection, asker: Owner, only: TradeFilter, *, after: Cursor | None, limit: int
+) -> list[Trade]:
+    """The newest first, from where the last page ended."""
+    args = {
+        **_filter_args(asker, only),
+        "created_at": after.created_at if after else "infinity",
+        "id": after.id if after else UUID(int=0),
+        "limit": limit,
+    }
+    async with conn.cursor(row_factory=kwargs_row(_make_trade)) as cur:
+        return await (await cur.execute(PAGE, args)).fetchall()
+
+
+def _filter_args(asker: Owner, only: TradeFilter) -> dict[str, Any]:
+    return {**asdict(only), "owner": asker.key, "desks": list(asker.desks)}
+
+
+@dataclass(frozen=True, slots=True)
+class TradeTotal:
+    """What was bought or sold in one currency."""
+
+    currency: str | None
+    direction: str
+    trades: int
+    notional: Decimal
+
+
+TOTALS: Final = (
+    sql.SQL("""
+SELECT t.currency, t.direction, count(*) AS trades, coalesce(sum(t.notional), 0) AS notional
+  FROM trades t JOIN documents d ON d.id = t.document_id
+""")
+    + VISIBLE
+    + MATCHING
+    + sql.SQL("""
+   AND t.review_status <> 'rejected'
+ GROUP BY t.currency, t.direction ORDER BY t.currency NULLS LAST, t.direction
+""")
+)
+
+
+async def sum_trades(conn: Connection, asker: Owner, only: TradeFilter) -> list[TradeTotal]:
+    """Sums over everything a filter finds, without what was rejected."""
+    async with conn.cursor(row_factory=class_row(TradeTotal)) as cur:
+        return await (await cur.execute(TOTALS, _filter_args(asker, only))).fetchall()
+
+
+ONE: Final = SELECT_TRADES + sql.SQL(" WHERE t.id = %s")
+
+
+async def find_trade(conn: Connection, trade_id: TradeId) -> Trade | None:
+    async with conn.cursor(row_factory=kwargs_row(_make_trade)) as cur:
+        return await (await cur.execute(ONE, (trade_id,))).fetchone()
+
+
+REVIEW: Final = """
+UPDATE trades SET review_status = %(status)s, updated_at = now(),
+       reviewed_by = CASE WHEN %(status)s <> 'pending' THEN %(who)s END,
+       reviewed_at = CASE WHEN %(status)s <> 'pending' THEN now() END
+ WHERE id = ANY(%(ids)s)
+"""
+
+
+async def set_review_status(
+    conn: Connection, trade_ids: Sequence[TradeId], status: ReviewStatus, *, who: str
+) -> int:
+    """Approve, reject or reopen; how many there were."""
+    await conn.execute(SET_ACTOR, (who,))
+    args = {"ids": list(trade_ids), "status": status, "who": who}
+    return (await conn.execute(REVIEW, args)).rowcount
+
+
+@dataclass(frozen=True, slots=True)
+class TradeAudit:
+    """One line of a trade's history."""
+
+    at: datetime
+    who: str
+    action: str
+    before: dict[str, Any] | None
+    after: dict[str, Any] | None
+
+
+AUDIT: Final = (
+    "SELECT at, who, action, before, after FROM trade_audit WHERE trade_id = %s ORDER BY id"
+)
+
+
+async def list_audit(conn: Connection, trade_id: TradeId) -> list[TradeAudit]:
+    async with conn.cursor(row_factory=class_row(TradeAudit)) as cur:
+        return await (await cur.execute(AUDIT, (trade_id,))).fetchall()
+
+
+CLOCK: Final = "SELECT now()"
+
+
+async def read_clock(conn: Connection) -> datetime:
+    row = await (await conn.execute(CLOCK)).fetchone()
+    assert row is not None
+    return row[0]
+
+
+# Whoever commits late is counted late, but once: the time is that of the writing transaction.
+EXTRACTED: Final = "SELECT count(*) FROM trade_audit WHERE action = 'extracted' AND at >= %s"
+
+
+async def count_extracted(conn: Connection, since: datetime) -> int:
+    """How many trades were read since a time."""
+    row = await (await conn.execute(EXTRACTED, (since,))).fetchone()
+    return row[0] if row else 0
+
+
+OF_DOCUMENT: Final = SELECT_TRADES + sql.SQL(" WHERE t.document_id = %s ORDER BY t.position, t.id")
+
+
+async def trades_of_document(conn: Connection, document_id: DocumentId) -> list[Trade]:
+    async with conn.cursor(row_factory=kwargs_row(_make_trade)) as cur:
+        return await (await cur.execute(OF_DOCUMENT, (document_id,))).fetchall()

@@ -1,0 +1,221 @@
+"""Rows that say buy or sell, and the blocks of rows each of them opens."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final, Literal
+
+from docmill.trades.reader import facts, lexicon
+from docmill.trades.reader.deals import Deal, find_deal
+from docmill.trades.reader.figures import TradeFigure
+from docmill.trades.reader.rows import NoteRow
+
+Direction = Literal["buy", "sell"]
+PROSE: Final = 13  # words of letters: more are a sentence, not a title or a table's row
+SHORT: Final = 6
+HEAD: Final = 4
+TITLE: Final = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Anchor:
+    """A row that names a direction, and how surely: 1 in a title, less further in."""
+
+    row: NoteRow
+    direction: Direction
+    weight: float
+    start: int
+
+
+def find_anchors(rows: Sequence[NoteRow]) -> list[Anchor]:
+    """All rows that say buy or sell, from top to bottom."""
+    return [anchor for row in rows if (anchor := find_anchor(row))]
+
+
+def find_anchor(row: NoteRow) -> Anchor | None:
+    text = lexicon.NOT_DIRECTION.sub(" ", row.plain)
+    buy, sell = lexicon.BUY.search(text), lexicon.SELL.search(text)
+    if not buy and not sell:
+        squeezed = row.plain.replace(" ", "")
+        if lexicon.TORN_SELL.search(squeezed):
+            return Anchor(row, "sell", 0.9, 0)
+        if lexicon.TORN_BUY.search(squeezed):
+            return Anchor(row, "buy", 0.9, 0)
+        rights = lexicon.RIGHTS.match(text)
+        return Anchor(row, "buy", 0.8, 0) if rights and row.word_count <= PROSE else None
+    if buy and sell:
+        first = min(buy, sell, key=lambda match: match.start())
+        if not _is_table_row(row) or abs(buy.start() - sell.start()) < 12:
+            return None
+        match = first
+    else:
+        match = buy or sell
+    assert match is not None
+    weight = _anchor_weight(row, text, match.start(), match.group())
+    return Anchor(row, "buy" if match is buy else "sell", weight, match.start()) if weight else None
+
+
+def _is_table_row(row: NoteRow) -> bool:
+    return len(row.numbers) > 1 or bool(row.days)
+
+
+def _anchor_weight(row: NoteRow, text: str, start: int, word: str) -> float:
+    before = text[:start].count(" ")
+    mild = bool(lexicon.MILD.fullmatch(word))
+    if mild and before > 1 and row.word_count > SHORT:
+        return 0.0
+    if row.word_count > PROSE and not _is_table_row(row):
+        return 0.9 if lexicon.STATEMENT_VERB.search(text) and not mild else 0.0
+    if row.word_count <= SHORT or before < HEAD:
+        return 0.6 if mild else 1.0
+    return 0.3 if mild else 0.7
+
+
+def find_title_kind(row: NoteRow) -> str:
+    """The kind of document that a title names; the empty string where it names none."""
+    if row.word_count > TITLE or row.numbers or row.text.endswith("."):
+        return ""
+    return next((kind for kind, pattern in lexicon.DOCUMENT_KINDS if pattern.search(row.plain)), "")
+
+
+LEAST = 4.0
+SURE = 6.0
+IN_ROW = 3.0
+REACH = 8
+CLOSE = 4
+MILDEST = 0.6
+SIGNED = 0.7
+
+
+@dataclass(frozen=True, slots=True)
+class TradeBlock:
+    """The rows of one trade, what opened it, and the numbers found in it."""
+
+    anchor: Anchor
+    first: int
+    last: int
+    deal: Deal = field(default_factory=Deal)
+
+    def rows(self, rows: Sequence[NoteRow]) -> Sequence[NoteRow]:
+        return rows[self.first : self.last + 1]
+
+
+def find_trade_blocks(rows: Sequence[NoteRow], figures: Sequence[TradeFigure]) -> list[TradeBlock]:
+    """Every block that holds a whole trade."""
+    anchors = [a for a in find_anchors(rows) if a.weight >= 0.3]
+    found: list[TradeBlock] = []
+    pending: Anchor | None = None
+    for at, anchor in enumerate(anchors):
+        last = anchors[at + 1].row.index - 1 if at + 1 < len(anchors) else len(rows) - 1
+        last = _find_last_row(rows, anchor.row.index, last)
+        split = _split_by_row(anchor, rows, figures, last)
+        if split:
+            found += split
+            continue
+        deal = _find_block_deal(anchor, figures, last)
+        if _is_whole_trade(deal, anchor):
+            opened = pending if pending and _continues(pending, anchor) else anchor
+            found.append(TradeBlock(opened, opened.row.index, last, deal))
+            pending = None
+        elif not (pending and _continues(pending, anchor)):
+            pending = anchor
+    return _drop_repeats(found) or _find_signed_rows(rows, figures)
+
+
+def _find_signed_rows(rows: Sequence[NoteRow], figures: Sequence[TradeFigure]) -> list[TradeBlock]:
+    """Rows of a list of trades without words for buy and sell: the signs tell."""
+    found: list[TradeBlock] = []
+    for row in rows:
+        if not row.days or len(row.numbers) < 3 or not facts.ISIN.search(row.text):
+            continue
+        deal = find_deal(_figures_within(figures, row.index, row.index))
+        if deal.fit not in {"product", "exchange"} or not (deal.quantity and deal.notional):
+            continue
+        out, paid = deal.quantity.number.value < 0, deal.notional.number.value < 0
+        if out != paid:
+            found.append(
+                TradeBlock(
+                    Anchor(row, "sell" if out else "buy", SIGNED, 0), row.index, row.index, deal
+                )
+            )
+    return found
+
+
+def _find_block_deal(anchor: Anchor, figures: Sequence[TradeFigure], last: int) -> Deal:
+    """The best deal of a block; one that stands in the opening row alone comes first."""
+    first = anchor.row.index
+    alone = find_deal(_figures_within(figures, first, first))
+    if alone.fit == "product" and alone.score >= LEAST:
+        return alone
+    return find_deal(_figures_within(figures, first, last))
+
+
+def _continues(one: Anchor, other: Anchor) -> bool:
+    """Whether two rows open the same trade: its title, and its first line."""
+    return one.direction == other.direction and other.row.index - one.row.index <= REACH
+
+
+def _figures_within(figures: Sequence[TradeFigure], first: int, last: int) -> list[TradeFigure]:
+    return [figure for figure in figures if first <= figure.row.index <= last]
+
+
+def _find_last_row(rows: Sequence[NoteRow], first: int, last: int) -> int:
+    """The last row before a list of what is held, or another kind of event, begins."""
+    for index in range(first + 1, last + 1):
+        row = rows[index]
+        if (lexicon.HOLDINGS.search(row.plain) and row.word_count < 9) or find_title_kind(
+            row
+        ) == "dividend":
+            return index - 1
+    return last
+
+
+def _is_whole_trade(deal: Deal, anchor: Anchor) -> bool:
+    if not deal.complete or deal.quantity is None:
+        return False
+    figures = [f for f in (deal.quantity, deal.price, deal.notional) if f]
+    if all(f.row.index == anchor.row.index for f in figures) and deal.fit:
+        return deal.score >= IN_ROW
+    if not any(f.roles for f in figures):
+        near = max(f.row.index for f in figures) - anchor.row.index <= CLOSE
+        near = near and anchor.weight > MILDEST
+        return near and deal.fit == "product" and deal.score >= LEAST
+    if deal.fit:
+        return deal.score >= LEAST
+    return deal.score >= SURE or (
+        deal.price is not None and deal.notional is not None and deal.score >= LEAST
+    )
+
+
+def _split_by_row(
+    anchor: Anchor, rows: Sequence[NoteRow], figures: Sequence[TradeFigure], last: int
+) -> list[TradeBlock]:
+    """Several trades under one title: rows with a date, each a whole trade by itself."""
+    found: list[TradeBlock] = []
+    for index in range(anchor.row.index, last + 1):
+        if not rows[index].days or len(rows[index].numbers) < 3:
+            continue
+        deal = find_deal(_figures_within(figures, index, index))
+        if deal.fit in {"product", "exchange", "net"} and deal.score >= LEAST:
+            found.append(TradeBlock(anchor, index, index, deal))
+    if len(found) < 2:
+        return []
+    ends = [block.first - 1 for block in found[1:]] + [last]
+    return [
+        TradeBlock(block.anchor, block.first, max(block.first, end), block.deal)
+        for block, end in zip(found, ends, strict=True)
+    ]
+
+
+def _drop_repeats(blocks: Sequence[TradeBlock]) -> list[TradeBlock]:
+    """Blocks without those that say the same again."""
+    seen: set[tuple[object, ...]] = set()
+    kept: list[TradeBlock] = []
+    for block in blocks:
+        deal = block.deal
+        places = tuple(
+            (f.row.index, f.number.start) for f in (deal.quantity, deal.price) if f is not None
+        )
+        if places not in seen:
+            kept.append(block)
+        seen.add(places)
+    return kept

@@ -1,0 +1,258 @@
+"""The numbers of a document with what the words around them say they are."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from itertools import pairwise
+from typing import Final
+
+from docmill.reading.labels import fold
+from docmill.reading.numbers import Number, currency_code
+from docmill.reading.pages import Box
+from docmill.trades.reader import lexicon
+from docmill.trades.reader.rows import NoteRow
+
+NEAR_WORDS: Final = 7  # so many words before a number may name it
+HEADER_ABOVE: Final = 5
+HEADER_FAR: Final = 90  # rows: so far down a table may go on under its head
+SPREAD: Final = 1.3  # of the height: gaps so wide set columns apart
+BESIDE: Final = 1.0
+FAR: Final = 0.7
+UNIT: Final = 1.0
+UNDER: Final = 0.9
+RATE_CHARS: Final = 60  # before a number: longer than any `1.0000 EUR = USD`
+LONG: Final = 7  # figures without a separator: an account, not an amount
+MONEY_ROLES: Final = frozenset({"notional", "settlement", "fees", "taxes"})
+_PAIR: Final = re.compile(r"\b[A-Z]{3}(?: ?/ ?| )[A-Z]{3}\)?:?\s*$")
+_EQUATION: Final = re.compile(r"\b1(?:[.,]0+)? [A-Z]{3} = (?:[A-Z]{3} )?$")
+_IBAN: Final = re.compile(r"\b(?:iban|bic)\b(?: \w+)?")
+_CODE: Final = re.compile(r"\b([A-Z]{3})\b")
+
+
+@dataclass(frozen=True, slots=True)
+class TradeFigure:
+    """A number, where it stands, and how far the words speak for each role."""
+
+    number: Number
+    row: NoteRow
+    roles: dict[str, float]
+    currency: str
+
+    @property
+    def value(self) -> Decimal:
+        return abs(self.number.value)
+
+    @property
+    def text(self) -> str:
+        return self.row.text[self.number.start : self.number.end]
+
+    @property
+    def box(self) -> Box:
+        return self.row.place(self.number.start, self.number.end)
+
+    @property
+    def bare(self) -> bool:
+        """Whether it is a long run of figures alone, or starts with a needless nought."""
+        digits = self.text.strip("+-−– ")
+        return digits.isdigit() and (len(digits) > LONG or (digits[0] == "0" and len(digits) > 1))
+
+    def role(self, name: str) -> float:
+        return self.roles.get(name, 0.0)
+
+    def meets(self, other: "TradeFigure") -> bool:
+        """Whether the two share letters."""
+        return (
+            self.row.index == other.row.index
+            and self.number.start < other.number.end
+            and other.number.start < self.number.end
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """A word of a table's head: the role of its column and where it stands."""
+
+    role: str
+    box: Box
+    currency: str
+
+
+def find_figures(rows: Sequence[NoteRow]) -> list[TradeFigure]:
+    """All numbers of these rows, with their roles."""
+    found: list[TradeFigure] = []
+    heads = {row.index: find_headings(row) for row in rows}
+    for at, row in enumerate(rows):
+        if not row.numbers:
+            continue
+        head = _find_table_head(rows, at, heads)
+        over = _role_from_above(rows, at)
+        for number in row.numbers:
+            figure = _make_figure(row, number, head)
+            if over and not figure.roles:
+                figure = replace(figure, roles={over: UNDER})
+            found.append(figure)
+    return found
+
+
+def _role_from_above(rows: Sequence[NoteRow], at: int) -> str:
+    """The role that the row above ends with, for a row whose only number has no label."""
+    if at == 0 or len(_whole_numbers(rows[at])) != 1 or rows[at - 1].numbers:
+        return ""
+    label = lexicon.ASIDE.sub("", rows[at - 1].plain).strip()
+    for role in ("settlement", "notional", "quantity", "price"):
+        last = [match.end() for match in lexicon.NUMBERS[role].finditer(label)]
+        if last and last[-1] == len(label):
+            return role
+    return ""
+
+
+def find_headings(row: NoteRow) -> list[Heading]:
+    """The columns a row names, if it is the head of a table: two roles or more, no numbers."""
+    if row.numbers or not 2 <= len(row.words) <= 40:
+        return []
+    tokens = [(token, word) for word in row.words for token in fold(word.text).split()]
+    text = " ".join(token for token, _ in tokens)
+    found: list[tuple[int, int, str]] = []
+    for role, pattern in lexicon.NUMBERS.items():
+        found += [(match.start(), -match.end(), role) for match in pattern.finditer(text)]
+    kept: list[Heading] = []
+    end = 0
+    for start, stop, role in sorted(found):
+        if start < end or (kept and kept[-1].role == role and -stop - end < 20 and role != "other"):
+            continue
+        end = -stop
+        word = tokens[text[:start].count(" ")][1]
+        kept.append(Heading(role, word.box, _currency_in(word.text)))
+    return kept if len({heading.role for heading in kept} - {"other"}) > 1 else []
+
+
+def _find_table_head(
+    rows: Sequence[NoteRow], at: int, heads: dict[int, list[Heading]]
+) -> list[Heading]:
+    """The nearest head of a table above a row; from afar only one that names as many numbers."""
+    counts: set[int] = set()
+    for above in range(at - 1, max(at - 1 - HEADER_FAR, -1), -1):
+        head = heads[rows[above].index]
+        if not head:
+            continue
+        counts = counts or {len(_whole_numbers(rows[at])), len(_finest_numbers(rows[at]))}
+        if at - above <= HEADER_ABOVE or _count_roles(head) in counts:
+            return head
+    return []
+
+
+def _count_roles(head: Sequence[Heading]) -> int:
+    return sum(item.role != "other" for item in head)
+
+
+def _whole_numbers(row: NoteRow) -> list[Number]:
+    """The numbers of a row that are amounts, none of them a part of another."""
+    return [n for n in row.numbers if not n.percent and not _is_inside(n, row.numbers)]
+
+
+def _make_figure(row: NoteRow, number: Number, head: Sequence[Heading]) -> TradeFigure:
+    roles = {"fx": BESIDE} if _is_rate(row, number) else dict(_roles_from_left(row, number))
+    behind = fold(row.text[number.end : number.end + 24])
+    if not number.currency and lexicon.UNITS.match(behind):
+        roles["quantity"] = roles.get("quantity", 0.0) + UNIT
+    if lexicon.PER_UNIT.match(behind):
+        roles["price"] = roles.get("price", 0.0) + UNIT
+    column = _find_column(row, number, head)
+    if column and not roles.get("other"):
+        roles[column.role] = max(roles.get(column.role, 0.0), UNDER)
+    money = number.currency or _currency_before(row, number) or (column.currency if column else "")
+    return TradeFigure(number, row, roles, money)
+
+
+def _roles_from_left(row: NoteRow, number: Number) -> list[tuple[str, float]]:
+    """The roles that the words before a number name, the nearest word first."""
+    label = _label_before(row, number)
+    found: list[tuple[int, int, str]] = []
+    for role, pattern in lexicon.NUMBERS.items():
+        spans = [match.span() for match in pattern.finditer(label)]
+        found += [(end, end - start, role) for start, end in spans]
+    if not found:
+        return [("fx", BESIDE)] if not label and lexicon.NUMBERS["fx"].match(row.plain) else []
+    last, length, _ = max(found)
+    far = label[last:].count(" ") > 3
+    best = [item for item in found if item[0] == last and item[1] >= length - 1]
+    return [(role, FAR if far else BESIDE) for _, _, role in best]
+
+
+def _label_before(row: NoteRow, number: Number) -> str:
+    """The words before a number, back to the last amount; accounts and dates are stepped over."""
+    before = [n for n in row.numbers if n.end <= number.start and not n.percent]
+    start = max((n.end for n in before if not _is_account(row.text[n.start : n.end])), default=0)
+    days = [day for day in row.days if start <= day.end <= number.start]
+    since = max((day.end for day in days), default=start)
+    text = fold(row.text[since : number.start])
+    if not lexicon.MONEY_FILLERS.sub("", text).strip() and days:
+        text = " ".join(fold(row.text[start : day.start]) for day in days)
+    late = [n for n in before if n.end >= since]
+    rate = max((n for n in late if _is_rate(row, n)), key=lambda n: n.end, default=None)
+    if rate is not None and rate.end == since and not lexicon.MONEY_FILLERS.sub("", text).strip():
+        text = lexicon.RATE_WORDS.sub(" ", fold(row.text[: rate.start]))
+    text = _IBAN.sub(" konto ", lexicon.ACCOUNT.sub(" konto ", text))
+    return lexicon.ASIDE.sub("", " ".join(text.split()[-NEAR_WORDS:]))
+
+
+def _is_rate(row: NoteRow, number: Number) -> bool:
+    """Whether a number stands behind `EUR/USD` or in `1 EUR = 1,08 USD`."""
+    before = row.text[max(number.start - RATE_CHARS, 0) : number.start]
+    return bool(_PAIR.search(before) or _EQUATION.search(before)) and not number.percent
+
+
+def _is_account(text: str) -> bool:
+    digits = text.strip("+-−– ")
+    return digits.isdigit() and (len(digits) > 5 or (digits[0] == "0" and len(digits) > 1))
+
+
+def _currency_before(row: NoteRow, number: Number) -> str:
+    """A currency code among the two words before a number."""
+    near = row.text[: number.start].split()[-2:]
+    codes = [code for word in near for code in _CODE.findall(word) if currency_code(code)]
+    return currency_code(codes[-1]) if codes else ""
+
+
+def _find_column(row: NoteRow, number: Number, head: Sequence[Heading]) -> Heading | None:
+    """The column a number stands in: by its place, or by counting where places say nothing."""
+    columns = [item for item in head if item.role != "other"]
+    if not columns:
+        return None
+    for alone in (_whole_numbers(row), _finest_numbers(row)):
+        if len(columns) == len(alone) and number in alone:
+            return columns[alone.index(number)]
+    box = row.place(number.start, number.end)
+    if number.percent or not _is_spread(columns):
+        return None
+    over = [c for c in columns if c.box.x0 - 12 < box.x1 and box.x0 < c.box.x1 + 12]
+    return over[0] if len(over) == 1 else None
+
+
+def _finest_numbers(row: NoteRow) -> list[Number]:
+    """The numbers of a row read as short as they can be."""
+    plain = [n for n in row.numbers if not n.percent]
+    return [
+        n for n in plain if not any(_is_inside(other, [n]) for other in plain if other is not n)
+    ]
+
+
+def _is_spread(columns: Sequence[Heading]) -> bool:
+    """Whether the head is set in columns, so that places mean something."""
+    pairs = list(pairwise(columns))
+    wide = [b.box.x0 - a.box.x1 > SPREAD * a.box.height for a, b in pairs]
+    return bool(wide) and 2 * sum(wide) > len(wide)
+
+
+def _is_inside(number: Number, others: Sequence[Number]) -> bool:
+    """Whether a number is only a part of a longer one."""
+    return any(
+        other is not number and other.start <= number.start and number.end <= other.end
+        for other in others
+    )
+
+
+def _currency_in(text: str) -> str:
+    codes = [currency_code(part) for part in re.split(r"[^A-Za-z€$£]+", text) if part]
+    return next((code for code in codes if code), "")

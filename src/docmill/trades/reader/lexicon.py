@@ -1,0 +1,75 @@
+"""Patterns of the words that broker notes use; the words are in `reading/lexicon`."""
+
+import re
+from typing import Final
+
+from docmill.reading.lexicon import lexicon
+
+_WORDS: Final = lexicon()
+
+
+def _whole(topic: str, concept: str) -> re.Pattern[str]:
+    """Any phrase of a concept, as whole words of a folded text."""
+    return re.compile(rf"\b{_WORDS.pattern(topic, concept)}\b")
+
+
+def _any(concept: str) -> str:
+    return _WORDS.pattern("trade", concept)
+
+
+BUY: Final = _whole("trade", "buy")
+SELL: Final = _whole("trade", "sell")
+MILD: Final = _whole("trade", "mild")
+TORN_BUY: Final = re.compile(_any("torn_buy"))
+TORN_SELL: Final = re.compile(_any("torn_sell"))
+RIGHTS: Final = re.compile(_any("rights"))
+STATEMENT_VERB: Final = _whole("trade", "statement_verb")
+NOT_DIRECTION: Final = _whole("trade", "not_direction")
+HOLDINGS: Final = _whole("trade", "holdings")
+
+NUMBERS: Final = {role: _whole("trade number", role) for role in _WORDS.names("trade number")}
+UNITS: Final = re.compile(rf"{_any('unit')}\b")
+PER_UNIT: Final = re.compile(rf"(?:eur |usd |chf |gbp )?{_any('per_unit')}\b")
+ASIDE: Final = _whole("trade", "aside")
+RATE_WORDS: Final = _whole("trade", "rate_word")
+MONEY_FILLERS: Final = _whole("trade", "money_filler")
+ACCOUNT: Final = re.compile(
+    rf"\b{_any('account')}(?: {_any('account_number')})*(?: \w*(?:\d|dd|xx)\w*)+"
+)
+
+# How surely words name the day of a trade.
+TRADE_DAY: Final = (
+    *((weight, _whole("trade day", str(weight))) for weight in (10, 6, 5)),
+    (
+        3,
+        re.compile(
+            rf"^{_WORDS.pattern('trade day', 'first')}\b|\b{_WORDS.pattern('trade day', 'last')}$"
+        ),
+    ),
+    (1, _whole("trade day", "1")),
+)
+SETTLEMENT_DAY: Final = _whole("trade day", "settlement")
+NOT_TRADE_DAY: Final = _whole("trade day", "none")
+ON: Final = re.compile(rf"\b{_any('on')}$")
+
+# Documents that tell of no trade, and kinds of securities: the first that matches counts.
+DOCUMENT_KINDS: Final = [
+    (kind, _whole("trade document", kind))
+    for kind in ("dividend", "cancellation", "order", "statement")
+]
+ASSETS: Final = [
+    (kind, _whole("trade asset", kind))
+    for kind in ("etf", "option", "certificate", "bond", "crypto", "fund", "equity")
+]
+
+# In texts as they are printed.
+EXCHANGE: Final = _whole("trade", "exchange")
+TICKER: Final = re.compile(rf"(?i:\b{_any('ticker')}\b)[\s:]*([A-Z][A-Z0-9.]{{0,5}})\b")
+SECURITY: Final = re.compile(rf"^{_any('security')}\b[\s:.]*", re.IGNORECASE)
+BROKER: Final = re.compile(rf"\b{_any('broker')}\b", re.IGNORECASE)
+COLUMN: Final = re.compile(rf"\b{_any('not_a_name')}\b")
+COST: Final = re.compile(rf"\b{_any('cost')}\b", re.IGNORECASE)
+NAME_NOISE: Final = re.compile(
+    rf"(?:\b{_any('name_noise')}\b"
+    r"|\(?\b[A-Z0-9]{6}\b\)?|[():/]|\d[\d.,']*\s*(?:EUR|USD|CHF|GBP|%)?)"
+)

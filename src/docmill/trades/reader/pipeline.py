@@ -1,0 +1,174 @@
+"""The pipeline `trades`: a broker's note, of any broker, to the trades it tells of."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from docmill.core.faults import DocmillError
+from docmill.core.plugins import PDF, Output, Source, Tools
+from docmill.reading.documents import open_document
+from docmill.reading.pages import Page, PagedDocument, Value
+from docmill.reading.turning import Frames, find_frames, set_upright
+from docmill.trades.fields import FIELDS, NAMES
+from docmill.trades.reader import services
+from docmill.trades.reader.read import read_trades
+from docmill.trades.reader.rows import FoundTrade, FoundTrades, NoteSheet, make_sheet
+
+
+@dataclass(frozen=True, slots=True)
+class TradesPipeline:
+    """Reads all pages; a document without a trade completes with none, and says why."""
+
+    name: str = "trades"
+    version: str = "1"
+    accepts: tuple[str, ...] = (PDF,)
+
+    def run(self, source: Source, tools: Tools) -> Output:
+        with open_document(source.file, source.content_type, tools) as document:
+            pages = _read_all_pages(document, tools)
+            warnings = list(document.warnings)
+        if not any(page.lines for page in pages):
+            raise DocmillError("BAD_PDF", "there is no text on any page")
+        threshold = float(source.options.get("review_threshold", THRESHOLD))
+        tools.progress(70, "looking for trades")
+        sheet, frames = make_sheet(map(set_upright, pages)), find_frames(pages)
+        reading, by = _choose_reading(sheet, tools, threshold, warnings)
+        reading = _place_on_pages(reading, frames)
+        found: dict[str, Any] = make_data(reading, threshold)
+        tools.progress(100, _trade_count_text(found["trades"]))
+        about = {"pipeline": self.name, "version": self.version, "source": by}
+        scanned = [page.number for page in pages if page.scanned]
+        read_from = {"page_count": len(pages), "scanned_pages": scanned, "warnings": warnings}
+        sizes = {page.number: (page.width, page.height) for page in pages}
+        rows = {"trades": make_rows(reading, threshold, by, sizes)}
+        return Output({**about, **read_from, **found}, rows=rows)
+
+
+def _choose_reading(
+    sheet: NoteSheet, tools: Tools, threshold: float, warnings: list[str]
+) -> tuple[FoundTrades, str]:
+    """The trades and who read them: the parser outside if there is one, else we ourselves; a
+    language model, if there is one, where we have doubts."""
+    if services.PARSER in tools.services:
+        return services.ask_parser(tools, sheet), "parser"
+    own = read_trades(sheet)
+    sure = own.trades and all(trade_confidence(trade) >= threshold for trade in own.trades)
+    if services.MODEL not in tools.services or sure or own.kind:
+        return own, "page"
+    try:
+        written = services.ask_model(tools, sheet)
+    except DocmillError as exc:
+        warnings.append(f"the language model was asked in vain ({exc.fault.code})")
+        return own, "page"
+    return (written, "model") if written.trades else (own, "page")
+
+
+def _place_on_pages(reading: FoundTrades, frames: Frames) -> FoundTrades:
+    """The trades with the places of their values on the pages as shown."""
+    return replace(
+        reading,
+        trades=tuple(
+            replace(trade, values={name: frames.place(value) for name, value in trade.items()})
+            for trade in reading.trades
+        ),
+    )
+
+
+def _trade_count_text(trades: Sequence[Any]) -> str:
+    return "1 trade found" if len(trades) == 1 else f"{len(trades)} trades found"
+
+
+def _read_all_pages(document: PagedDocument, tools: Tools) -> list[Page]:
+    """All pages, told one by one: a page that is a picture takes seconds."""
+    pages: list[Page] = []
+    for page in document.pages:
+        pages.append(page)
+        percent = 60 * page.number // document.page_count
+        tools.progress(percent, f"page {page.number} of {document.page_count}")
+    return pages
+
+
+pipeline: Final = TradesPipeline()
+
+
+THRESHOLD: Final = 0.8
+NEEDED: Final = tuple(field.name for field in FIELDS if field.needed)
+IDENTIFIERS: Final = tuple(field.name for field in FIELDS if field.identifies)
+MISSING: Final = 0.3
+UNIDENTIFIED: Final = 0.5
+
+
+def make_data(reading: FoundTrades, threshold: float) -> dict[str, Any]:
+    """The trades as JSON. A trade below the threshold is listed under `review`."""
+    trades = [_trade_data(trade) for trade in reading.trades]
+    evidence = {
+        f"trades[{index}].{name}": _evidence(value)
+        for index, trade in enumerate(reading.trades)
+        for name, value in trade.items()
+    }
+    return {
+        "trades": trades,
+        "reason": reading.reason or None,
+        "kind": reading.kind or None,
+        "evidence": evidence,
+        "review": list(_doubtful_paths(reading, threshold)),
+        "review_threshold": threshold,
+    }
+
+
+def make_rows(
+    reading: FoundTrades, threshold: float, source: str, sizes: Mapping[int, tuple[float, float]]
+) -> list[dict[str, Any]]:
+    """The trades as their table takes them."""
+    return [
+        {
+            **_trade_data(trade),
+            "position": index,
+            "needs_review": trade_confidence(trade) < threshold,
+            "raw_extracted_data": {
+                "source": source,
+                "checks": list(trade.checks),
+                "pages": {
+                    str(value.page): list(sizes[value.page])
+                    for _, value in trade.items()
+                    if value.page in sizes
+                },
+                "evidence": {name: _evidence(value) for name, value in trade.items()},
+            },
+        }
+        for index, trade in enumerate(reading.trades)
+    ]
+
+
+def trade_confidence(trade: FoundTrade) -> float:
+    """How sure a trade is: as its weakest needed value, with one name for the security."""
+    values = trade.values
+    needed = [values[name].confidence if name in values else MISSING for name in NEEDED]
+    known = [values[name].confidence for name in IDENTIFIERS if name in values]
+    return round(min([*needed, max([UNIDENTIFIED, *known])]), 2)
+
+
+def _trade_data(trade: FoundTrade) -> dict[str, Any]:
+    plain = {name: trade.values[name].value if name in trade.values else None for name in NAMES}
+    return {**plain, "confidence_score": trade_confidence(trade)}
+
+
+def _doubtful_paths(reading: FoundTrades, threshold: float) -> Iterator[str]:
+    """The paths a person should look at: of doubtful trades those values that make them so."""
+    for index, trade in enumerate(reading.trades):
+        if trade_confidence(trade) >= threshold:
+            continue
+        yield f"trades[{index}]"
+        for name in NEEDED:
+            value = trade.values.get(name)
+            if value is None or value.confidence < threshold:
+                yield f"trades[{index}].{name}"
+
+
+def _evidence(value: Value) -> Mapping[str, Any]:
+    return {
+        "confidence": value.confidence,
+        "page": value.page or None,
+        "box": value.box.to_list() if value.box else None,
+        "text": value.text,
+    }

@@ -1,0 +1,263 @@
+"""From a sheet to trades: blocks found, then each block's values taken by label and arithmetic."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from docmill.reading.pages import Value
+from docmill.trades.reader import deals, facts
+from docmill.trades.reader.blocks import (
+    SIGNED,
+    Anchor,
+    TradeBlock,
+    find_anchors,
+    find_title_kind,
+    find_trade_blocks,
+)
+from docmill.trades.reader.deals import Deal, find_deal
+from docmill.trades.reader.figures import TradeFigure, find_figures
+from docmill.trades.reader.rows import (
+    FoundTrade,
+    FoundTrades,
+    NoteRow,
+    NoteSheet,
+    format_decimal,
+    make_value,
+)
+
+WHOLE: Final = 2.6
+SURE: Final = 7.0
+NEAR: Final = 6
+MANY: Final = 40
+YEARS: Final = 2
+TITLED: Final = 0.7
+SAID: Final = 0.9
+REASONS: Final = {
+    "dividend": "It tells of a dividend or another income, not of a trade.",
+    "cancellation": "It cancels a trade.",
+    "order": "It confirms an order, which is not a trade yet.",
+    "statement": "It is a statement without a trade in it.",
+    "history": "It is an account's history over years, not a confirmation of trades.",
+    "": "No trade was found in it: nothing says what was bought or sold.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class TradeScope:
+    """Where one trade is looked for: its own rows, and the rows it shares with others."""
+
+    own: Sequence[NoteRow]
+    shared: Sequence[NoteRow]
+    figures: Sequence[TradeFigure]
+    anchor: Anchor
+    deal: Deal
+
+    @property
+    def near(self) -> int:
+        figure = self.deal.quantity or self.deal.notional
+        return figure.row.index if figure else self.anchor.row.index
+
+
+def read_trades(sheet: NoteSheet) -> FoundTrades:
+    """The trades of a document, or why there are none."""
+    rows = sheet.rows
+    figures = find_figures(rows)
+    anchors = find_anchors(rows)
+    kind = find_document_kind(rows, anchors)
+    if kind in {"cancellation", "order"}:
+        return FoundTrades(reason=REASONS[kind], kind=kind)
+    blocks = find_trade_blocks(rows, figures)
+    if kind:
+        blocks = [block for block in blocks if _is_sure(block, kind)]
+    if not blocks and not kind and anchors:
+        blocks = _whole_document(rows, figures, anchors)
+    if not blocks:
+        return FoundTrades(reason=REASONS[kind], kind=kind)
+    told = any("cusip" in row.plain for row in rows)
+    lone = len(blocks) == 1 and not kind
+    scopes = [_make_scope(rows, figures, blocks, at, lone) for at in range(len(blocks))]
+    trades = _drop_doubles([_read_trade(scope, told) for scope in scopes])
+    if _is_history(trades):
+        return FoundTrades(reason=REASONS["history"], kind="history")
+    return FoundTrades(tuple(trades))
+
+
+def _is_history(trades: Sequence[FoundTrade]) -> bool:
+    """Whether so many trades over so many years are a history: they were confirmed long ago."""
+    days = sorted(trade.text("trade_date") for trade in trades if trade.text("trade_date"))
+    return len(trades) > MANY and int(days[-1][:4]) - int(days[0][:4]) >= YEARS if days else False
+
+
+def find_document_kind(rows: Sequence[NoteRow], anchors: Sequence[Anchor]) -> str:
+    """What a document is, by the first title that says so; a trade's own title comes before."""
+    first = next((a.row.index for a in anchors if a.weight >= TITLED), len(rows))
+    found = ""
+    for row in rows:
+        kind = find_title_kind(row)
+        if kind == "cancellation" or (kind and row.index < first and not found):
+            found = kind
+    return found
+
+
+def _is_sure(block: TradeBlock, kind: str) -> bool:
+    """Whether a document of another kind tells of a trade: one that is close by, and adds up."""
+    if not block.deal.fit or block.deal.quantity is None:
+        return False
+    if block.anchor.weight == SIGNED:
+        return True
+    near = block.deal.quantity.row.index - block.anchor.row.index <= NEAR
+    return near and (kind == "statement" or block.deal.score >= SURE)
+
+
+def _whole_document(
+    rows: Sequence[NoteRow], figures: Sequence[TradeFigure], anchors: Sequence[Anchor]
+) -> list[TradeBlock]:
+    """The document as one block, for a trade whose numbers stand before its title."""
+    anchor = max(anchors, key=lambda one: (one.weight, -one.row.index))
+    deal = find_deal(figures)
+    if anchor.weight < SAID or not deal.complete or deal.score < WHOLE:
+        return []
+    return [TradeBlock(anchor, 0, len(rows) - 1, deal)]
+
+
+def _make_scope(
+    rows: Sequence[NoteRow],
+    figures: Sequence[TradeFigure],
+    blocks: Sequence[TradeBlock],
+    at: int,
+    lone: bool,
+) -> TradeScope:
+    """A lone trade has the whole document; one of many its block, and the rows above the first."""
+    block = blocks[at]
+    if lone:
+        return TradeScope(rows, (), figures, block.anchor, block.deal)
+    start = blocks[at - 1].last + 1 if at else 0
+    own = rows[block.first : block.last + 1]
+    inside = [f for f in figures if block.first <= f.row.index <= block.last]
+    return TradeScope(
+        own,
+        [*rows[start : block.first], *rows[: blocks[0].first]],
+        inside,
+        block.anchor,
+        block.deal,
+    )
+
+
+def _drop_doubles(trades: Sequence[FoundTrade]) -> list[FoundTrade]:
+    """Trades without those that a document tells twice."""
+    kept: list[FoundTrade] = []
+    seen: set[tuple[str, ...]] = set()
+    for trade in trades:
+        key = tuple(
+            trade.text(name) for name in ("direction", "isin", "quantity", "price", "trade_date")
+        )
+        if key not in seen or not trade.text("isin"):
+            kept.append(trade)
+        seen.add(key)
+    return kept
+
+
+def _read_trade(scope: TradeScope, cusips: bool) -> FoundTrade:
+    rows = [*scope.own, *scope.shared]
+    known = facts.find_isin(scope.own, scope.near) or facts.find_isin(scope.shared, scope.near)
+    named = facts.find_name(scope.own, known)
+    found: dict[str, Value | None] = {
+        "isin": known,
+        "cusip": facts.find_cusip(scope.own, known, told=cusips),
+        "ticker": facts.find_ticker(scope.own),
+        "name": named,
+        "asset_class": facts.find_asset_class(scope.own, named.value if named else ""),
+        "exchange": facts.find_exchange(scope.own),
+        "counterparty": facts.find_counterparty(rows),
+        "direction": _read_direction(scope),
+        **_read_dates(scope),
+        **_read_numbers(scope),
+    }
+    values = {name: value for name, value in found.items() if value}
+    return FoundTrade(values, (scope.deal.fit,) if scope.deal.fit else ())
+
+
+def _read_direction(scope: TradeScope) -> Value:
+    anchor = scope.anchor
+    others = {one.direction for one in find_anchors(scope.own) if one.weight >= 0.9}
+    sure = 0.97 if anchor.weight >= 0.9 else 0.8
+    sure = sure - 0.15 if others - {anchor.direction} else sure
+    return make_value(anchor.row, 0, len(anchor.row.text), anchor.direction, sure)
+
+
+def _read_dates(scope: TradeScope) -> dict[str, Value | None]:
+    own = facts.find_day_candidates(scope.own, scope.anchor.row)
+    settles = facts.find_settlement_date(own, scope.near)
+    traded = facts.find_trade_date(own, scope.near)
+    if traded is None:
+        shared = facts.find_day_candidates(
+            sorted(scope.shared, key=lambda row: row.index), scope.anchor.row
+        )
+        traded = facts.find_trade_date(shared, scope.near)
+    return {"trade_date": traded or settles, "settlement_date": settles}
+
+
+def _read_numbers(scope: TradeScope) -> dict[str, Value | None]:
+    deal = scope.deal
+    settled = deals.find_settlement(scope.figures, deal, scope.anchor.row.index)
+    currency = deals.find_currency(scope.figures, deal, settled.amount)
+    sure = 0.96 if deal.fit else 0.55
+    figure = deal.notional or settled.amount
+    values: dict[str, Value | None] = {
+        "quantity": _figure_value(deal.quantity, format_decimal(deal.quantity_value), sure),
+        "price": _figure_value(deal.price, format_decimal(deal.price_value), sure),
+        "notional": _read_notional(scope, settled, currency, sure),
+        "settlement_amount": _figure_value(
+            settled.amount,
+            format_decimal(settled.amount.value) if settled.amount else "",
+            0.95 if settled.balanced else 0.7,
+        ),
+        "fees": _sum_value(settled.fees, settled.balanced),
+        "taxes": _sum_value(settled.taxes, settled.balanced),
+    }
+    if currency:
+        values["currency"] = _figure_value(
+            figure, currency, 0.95 if figure and figure.currency else 0.6
+        )
+    return values
+
+
+def _is_converted(scope: TradeScope, amount: TradeFigure) -> bool:
+    """Whether a rate brings the notional nearer to what was settled than it is by itself."""
+    turned = deals.convert_notional(scope.figures, scope.deal, amount)
+    total = scope.deal.notional_value
+    return turned is not None and abs(turned - amount.value) < abs(total - amount.value)
+
+
+def _figure_value(figure: TradeFigure | None, value: str, sure: float) -> Value | None:
+    if figure is None:
+        return None
+    return make_value(figure.row, figure.number.start, figure.number.end, value, sure)
+
+
+def _sum_value(parts: Sequence[TradeFigure], balanced: bool) -> Value | None:
+    if not parts:
+        return None
+    total = sum((part.value for part in parts), deals.ZERO)
+    return _figure_value(parts[0], format_decimal(total), 0.93 if balanced else 0.5)
+
+
+def _read_notional(
+    scope: TradeScope, settled: deals.TradeSettlement, currency: str, sure: float
+) -> Value | None:
+    """The notional in the currency of the account."""
+    deal, amount = scope.deal, settled.amount
+    if deal.notional is None:
+        return _figure_value(amount, format_decimal(amount.value) if amount else "", 0.6)
+    own = deal.notional.currency
+    if not own and amount and _is_converted(scope, amount):
+        own = "other"
+    if not own or not currency or own == currency:
+        return _figure_value(deal.notional, format_decimal(deal.notional_value), sure)
+    shown = deals.find_converted_notional(scope.figures, deal, currency)
+    if shown:
+        return _figure_value(shown, format_decimal(shown.value), 0.9)
+    turned = deals.convert_notional(scope.figures, deal, amount)
+    if turned is not None:
+        return _figure_value(deal.notional, format_decimal(turned), 0.75)
+    return _figure_value(amount, format_decimal(amount.value) if amount else "", 0.6)

@@ -1,0 +1,32 @@
+"""The room `trades`: what docmill is to know of it."""
+
+from typing import Final
+
+from docmill.core.plugins import Command, MenuEntry, Room, Table
+
+room: Final = Room(
+    name="trades",
+    pipeline="trades",
+    package="docmill.trades",
+    tables=(
+        Table(
+            rows="trades",
+            write="docmill.trades.queries:write_trades",
+            exist="docmill.trades.queries:trades_exist",
+        ),
+    ),
+    routers=(
+        "docmill.trades.api:router",
+        "docmill.trades.api:documents_router",
+        "docmill.trades.pages:router",
+    ),
+    menu=(MenuEntry("trades", "/trades", "Trades", position=10),),
+    commands=(
+        Command(
+            name="trades",
+            target="docmill.trades.commands:app",
+            summary="Trades read from broker notes.",
+        ),
+    ),
+    settings=("review_threshold",),
+)

@@ -1,0 +1,78 @@
+"""create_app(): a web application from its site and the rooms' routers."""
+
+from collections.abc import AsyncGenerator, Callable, Coroutine, Iterable
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, suppress
+from typing import Any, Final
+
+from fastapi import APIRouter, Depends, FastAPI
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+from docmill import __version__
+from docmill.core.faults import DocmillError
+from docmill.db.pool import connection
+from docmill.web import error_pages, health, openapi, render
+from docmill.web.middleware import Hosts, RequestMiddleware
+from docmill.web.openapi import make_openapi
+from docmill.web.params import check_texts
+from docmill.web.site import Site
+
+ExceptionHandler = Callable[[Request, Any], Coroutine[Any, Any, Response]]
+EXCEPTION_HANDLERS: Final[dict[int | type[Exception], ExceptionHandler]] = {
+    DocmillError: error_pages.show_fault,
+    RequestValidationError: error_pages.show_invalid,
+    HTTPException: error_pages.show_refused,
+}
+
+
+def create_app(
+    site: Site,
+    routers: Iterable[APIRouter],
+    packages: Iterable[str] = (),
+    running: Iterable[AbstractAsyncContextManager[object]] = (),
+) -> FastAPI:
+    """`packages` have templates and static files of their own.
+
+    `running` is entered when the application starts and left when it stops.
+    """
+    render.add_rooms(packages)
+    app = FastAPI(
+        title="docmill",
+        version=__version__,
+        summary="Documents in, data out, durably.",
+        lifespan=_lifespan_of(site, list(running)),
+        docs_url=None,  # FastAPI's pages load their scripts from a CDN
+        redoc_url=None,
+        redirect_slashes=False,
+        exception_handlers=EXCEPTION_HANDLERS,
+        dependencies=[Depends(check_texts)],
+    )
+    app.openapi = make_openapi(app)
+    app.state.site = site
+    app.state.fault_facts = {"maxSize": site.config.max_upload_bytes}
+    hosts = Hosts(site.config.hosts)
+    app.add_middleware(
+        RequestMiddleware, metrics=site.metrics, under_way=site.under_way, hosts=hosts
+    )
+    for router in (*routers, health.router, openapi.router):
+        app.include_router(router)
+    app.mount("/static", render.StaticAssets(), name="static")
+    return app
+
+
+def _lifespan_of(
+    site: Site, running: list[AbstractAsyncContextManager[object]]
+) -> Callable[[FastAPI], AbstractAsyncContextManager[None]]:
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncGenerator[None]:
+        with suppress(DocmillError):
+            async with connection(site.pool) as conn:
+                await site.metrics.begin(conn)
+        async with AsyncExitStack() as stack:
+            for each in running:
+                await stack.enter_async_context(each)
+            yield
+
+    return lifespan

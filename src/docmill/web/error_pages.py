@@ -1,0 +1,41 @@
+"""Faults as pages for people who typed an address; programs get the problem document as ever."""
+
+from collections.abc import Awaitable, Callable
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from docmill.core.faults import FAULTS, DocmillError
+from docmill.web import problems, render
+
+AnswerProblem = Callable[[Request, Exception], Awaitable[Response]]
+
+
+async def show_fault(request: Request, exc: Exception) -> Response:
+    return await _show_page(request, exc, problems.answer_fault)
+
+
+async def show_invalid(request: Request, exc: Exception) -> Response:
+    return await _show_page(request, exc, problems.answer_invalid)
+
+
+async def show_refused(request: Request, exc: Exception) -> Response:
+    return await _show_page(request, exc, problems.answer_refused)
+
+
+async def _show_page(request: Request, exc: Exception, answer: AnswerProblem) -> Response:
+    """The same answer with another body: status, headers and the line in the log stay."""
+    told = await answer(request, exc)
+    if not _wants_html(request):
+        return told
+    code = exc.fault.code if isinstance(exc, DocmillError) else request.state.fault["code"]
+    page = render.render_page("error.html", status=told.status_code, fault=FAULTS[code])
+    for name, value in told.headers.items():
+        if name not in {"content-type", "content-length"}:
+            page.headers[name] = value
+    return page
+
+
+def _wants_html(request: Request) -> bool:
+    asked = request.headers.get("accept", "")
+    return request.method == "GET" and asked.startswith("text/html")
