@@ -19,7 +19,7 @@ from docmill import app
 from docmill.app import StartError
 from docmill.cli.console import complain, err, say, say_json
 from docmill.cli.files import OpenDocument, Unreadable, open_document, printable_path, write_whole
-from docmill.core import field_request, installed
+from docmill.core import field_request, installed, plugins
 from docmill.core.faults import DocmillError
 from docmill.core.installed import PipelineCatalog
 from docmill.core.jobs import Usage
