@@ -12,7 +12,7 @@ from docmill.core.owners import OwnerKey
 from docmill.db import migrate
 from docmill.db.pool import Connection
 from docmill.extract import queries
-from docmill.extract.queries import DocumentFilter, SearchQuery, weigh_word
+from docmill.extract.queries import SearchFilter, SearchQuery, weigh_word
 from docmill.jobs import results
 from road import ANN, BOB, add_job, claim_one, finish
 
@@ -87,7 +87,7 @@ async def test_nobody_finds_another_owners_passages(conn: Connection) -> None:
     assert await best(conn, mine) == []
     assert await queries.find_nearest(conn, mine) == []
     assert await queries.fetch_hits(conn, mine, [number]) == {}
-    assert await queries.find_documents(conn, ANN, DocumentFilter(filename="a.pdf")) == []
+    assert await queries.find_documents(conn, ANN, SearchFilter(filename="a.pdf")) == []
 
 
 async def test_an_owner_whose_name_is_a_word_finds_nobody_elses(conn: Connection) -> None:
@@ -99,7 +99,7 @@ async def test_an_owner_whose_name_is_a_word_finds_nobody_elses(conn: Connection
 async def test_filters_keep_to_documents(conn: Connection) -> None:
     first = await read(conn, ANN, passage("alpha one", vector(0)))
     await read(conn, ANN, passage("alpha two", vector(0)))
-    only = await queries.find_documents(conn, ANN, DocumentFilter(document=first.document_id))
+    only = await queries.find_documents(conn, ANN, SearchFilter(document=first.document_id))
     asked = SearchQuery(ANN, "alpha", MODEL, vector(0), only)
 
     assert await texts(conn, asked, await best(conn, asked)) == ["alpha one"]

@@ -22,7 +22,7 @@ def ended(breaker: Breaker, now: float, *outcomes: bool) -> None:
     """Calls one after the other; True succeeds."""
     for good in outcomes:
         call = begun(breaker, now)
-        (breaker.succeeded if good else breaker.failed)(call, now)
+        (breaker.record_success if good else breaker.record_failure)(call, now)
 
 
 def opened(now: float = 0) -> Breaker:
@@ -77,7 +77,7 @@ def test_after_the_cool_down_one_call_is_let_through_and_no_second() -> None:
 
 def test_a_good_probe_closes_it_and_what_was_before_is_forgotten() -> None:
     breaker = opened()
-    breaker.succeeded(begun(breaker, COOL_DOWN), COOL_DOWN)
+    breaker.record_success(begun(breaker, COOL_DOWN), COOL_DOWN)
     assert breaker.state(COOL_DOWN) is CircuitState.CLOSED
     ended(breaker, COOL_DOWN, *[False] * 9)
     assert breaker.state(COOL_DOWN) is CircuitState.CLOSED
@@ -85,14 +85,14 @@ def test_a_good_probe_closes_it_and_what_was_before_is_forgotten() -> None:
 
 def test_a_bad_probe_opens_it_for_another_cool_down() -> None:
     breaker = opened()
-    breaker.failed(begun(breaker, COOL_DOWN), COOL_DOWN)
+    breaker.record_failure(begun(breaker, COOL_DOWN), COOL_DOWN)
     assert breaker.state(2 * COOL_DOWN - 1) is CircuitState.OPEN
     assert breaker.state(2 * COOL_DOWN) is CircuitState.HALF_OPEN
 
 
 def test_an_abandoned_probe_makes_room_for_another() -> None:
     breaker = opened()
-    breaker.abandoned(begun(breaker, COOL_DOWN))
+    breaker.abandon(begun(breaker, COOL_DOWN))
     assert begun(breaker, COOL_DOWN).is_probe
 
 
@@ -100,13 +100,13 @@ def test_calls_from_before_it_opened_decide_nothing_when_they_come_late() -> Non
     breaker = Breaker()
     late = begun(breaker, 0)
     ended(breaker, 0, *[False] * RULES.fewest)
-    breaker.succeeded(late, COOL_DOWN)
+    breaker.record_success(late, COOL_DOWN)
     assert breaker.state(COOL_DOWN) is CircuitState.HALF_OPEN
     probe = begun(breaker, COOL_DOWN)
-    breaker.failed(late, COOL_DOWN)
-    breaker.abandoned(late)
+    breaker.record_failure(late, COOL_DOWN)
+    breaker.abandon(late)
     assert not breaker.admits(COOL_DOWN)
-    breaker.succeeded(probe, COOL_DOWN)
+    breaker.record_success(probe, COOL_DOWN)
     assert breaker.state(COOL_DOWN) is CircuitState.CLOSED
 
 
@@ -142,12 +142,12 @@ def test_whatever_happens_it_never_opens_without_cause_and_always_lets_one_throu
             _end(breaker, call, step, now)
         assert bad or breaker.state(now) is CircuitState.CLOSED
     for call in under_way:
-        breaker.abandoned(call)
+        breaker.abandon(call)
     assert breaker.admits(now + 30)
 
 
 def _end(breaker: Breaker, call: Call, step: str, now: float) -> None:
     if step == "abandon":
-        breaker.abandoned(call)
+        breaker.abandon(call)
     else:
-        (breaker.succeeded if step == "good" else breaker.failed)(call, now)
+        (breaker.record_success if step == "good" else breaker.record_failure)(call, now)

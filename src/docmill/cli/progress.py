@@ -55,7 +55,7 @@ class ProgressLine:
     def __exit__(self, *_: object) -> None:
         self._bars.remove_task(self._task)
 
-    def sent(self, done: int, total: int) -> None:
+    def show_upload(self, done: int, total: int) -> None:
         detail = f"uploading {decimal(done)} of {decimal(total)}"
         self._bars.update(self._task, completed=done, total=max(total, 1), detail=detail)
 

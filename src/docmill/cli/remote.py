@@ -90,9 +90,9 @@ class RemoteClient(AsyncClient):
         """By both names: whether docmill stands behind TLS is its own affair."""
         self._http.headers["cookie"] = f"{COOKIE}={cookie}; {SECURE_COOKIE}={cookie}"
 
-    async def _asked(self, method: str, path: str, **given: Any) -> httpx2.Response:
+    async def _request(self, method: str, path: str, **given: Any) -> httpx2.Response:
         """A docmill that does not know our session any more gives us another: that is kept."""
-        answer = await super()._asked(method, path, **given)
+        answer = await super()._request(method, path, **given)
         if self._anonymous and "cookie" in self._http.headers and (cookie := _read_cookie(answer)):
             self._send_cookie(cookie)
             with suppress(OSError), sessions.lock_sessions():
@@ -101,7 +101,7 @@ class RemoteClient(AsyncClient):
 
     async def _new_session(self) -> str | None:
         """None where docmill asks for no session: it serves one person alone."""
-        answer = await self._asked("GET", "/api/jobs", params={"limit": 1})
+        answer = await self._request("GET", "/api/jobs", params={"limit": 1})
         cookie = _read_cookie(answer)
         if cookie is None and "jobs" not in read_json(answer, ADVICE):
             raise Refused(f"It is not docmill that answers at {self.base}.", "Give --url.")

@@ -129,13 +129,13 @@ class AsyncClient:
 
     async def ask(self, method: str, path: str, **given: Any) -> dict[str, Any]:
         """One request, one answer in JSON; anything of the API that has no method here."""
-        return read_json(await self._asked(method, path, **given), self._words)
+        return read_json(await self._request(method, path, **given), self._words)
 
     async def fetch(self, method: str, path: str, **given: Any) -> bytes:
         """A file that the API makes, whole."""
-        return (await self._asked(method, path, **given)).content
+        return (await self._request(method, path, **given)).content
 
-    async def _asked(self, method: str, path: str, **given: Any) -> httpx2.Response:
+    async def _request(self, method: str, path: str, **given: Any) -> httpx2.Response:
         with translate_errors(self.base, self._words):
             return check_answer(await self._http.request(method, path, **given), self._words)
 
@@ -164,7 +164,7 @@ class AsyncClient:
         while True:
             headers = {"prefer": f"wait={WAIT}", "if-none-match": etag}
             try:
-                answer = await self._asked("GET", f"/api/jobs/{job_id}", headers=headers)
+                answer = await self._request("GET", f"/api/jobs/{job_id}", headers=headers)
             except Refused as exc:
                 if (exc.code and exc.wait is None) or time.monotonic() - heard_at > PATIENCE:
                     raise

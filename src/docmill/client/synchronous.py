@@ -69,10 +69,10 @@ class Client:
         return self._done(self._client.retry(job_id))
 
     def jobs(self, limit: int = 0, **only: Any) -> list[dict[str, Any]]:
-        async def listed() -> list[dict[str, Any]]:
+        async def collect() -> list[dict[str, Any]]:
             return [job async for job in self._client.jobs(limit, **only)]
 
-        return self._done(listed())
+        return self._done(collect())
 
     def _done(self, work: Coroutine[Any, Any, Answer]) -> Answer:
         """An interrupt of the program ends what it waits for."""

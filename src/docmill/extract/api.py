@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field
 
 from docmill.core.owners import Owner
 from docmill.extract import search
-from docmill.extract.queries import DocumentFilter
+from docmill.extract.queries import SearchFilter
 from docmill.extract.search import (
     MAX_QUESTION,
     RankCursorText,
@@ -71,7 +71,7 @@ async def search_documents(
     limit: Annotated[int, Query(ge=1, le=100)] = 20,
     cursor: RankCursorText = None,
 ) -> SearchAnswer:
-    only = DocumentFilter(
+    only = SearchFilter(
         _parse_id(document),
         filename or None,
         _parse_instant(since, "since"),
@@ -88,7 +88,7 @@ async def search_documents(
 
 
 def build_request(
-    owner: Owner, words: str, only: DocumentFilter, *, limit: int, cursor: str | None
+    owner: Owner, words: str, only: SearchFilter, *, limit: int, cursor: str | None
 ) -> SearchRequest:
     plain = " ".join(words.replace("\0", " ").encode(errors="replace").decode().split())
     return SearchRequest(owner.key, plain, only, _read_cursor(cursor) if cursor else None, limit)

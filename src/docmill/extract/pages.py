@@ -11,7 +11,7 @@ from docmill.core.faults import DocmillError
 from docmill.db.pool import read_connection
 from docmill.extract import queries, search
 from docmill.extract.api import build_request
-from docmill.extract.queries import DocumentFilter, SearchQuery
+from docmill.extract.queries import SearchFilter, SearchQuery
 from docmill.extract.search import MAX_QUESTION, SearchModel, SearchPage, find_passages, find_spans
 from docmill.web import params, render
 from docmill.web.site import CurrentOwner, CurrentSite
@@ -33,7 +33,7 @@ async def search_page(
     since: Annotated[str, Query(max_length=40)] = "",
     cursor: Annotated[str | None, Query()] = None,
 ) -> Response:
-    only = DocumentFilter(
+    only = SearchFilter(
         filename=filename or None, since=params.parse_instant(since, at="since") if since else None
     )
     question = build_request(owner, q, only, limit=10, cursor=cursor)

@@ -113,7 +113,7 @@ COUNTED: Final = 20_000
 
 
 @dataclass(frozen=True, slots=True)
-class DocumentFilter:
+class SearchFilter:
     """Which documents to look in; None: whatever."""
 
     document: UUID | None = None
@@ -160,7 +160,7 @@ SELECT id FROM documents
 
 
 async def find_documents(
-    conn: Connection, owner: OwnerKey, only: DocumentFilter
+    conn: Connection, owner: OwnerKey, only: SearchFilter
 ) -> list[DocumentId] | None:
     """The owner's documents to look in; None for all of them."""
     if only.all:

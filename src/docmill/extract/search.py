@@ -12,7 +12,7 @@ from docmill.core.faults import DocmillError
 from docmill.core.owners import OwnerKey
 from docmill.db.pool import Pool, connection
 from docmill.extract import queries
-from docmill.extract.queries import DocumentFilter, Hit, Likeness, SearchQuery
+from docmill.extract.queries import Hit, Likeness, SearchFilter, SearchQuery
 from docmill.reading.embeddings import Embed, embed_locally
 from docmill.web.params import cursor_schema, decode_cursor, encode_cursor
 
@@ -52,7 +52,7 @@ class SearchPage:
 class SearchRequest:
     owner: OwnerKey
     words: str
-    only: DocumentFilter
+    only: SearchFilter
     after: RankPosition | None = None
     limit: int = 20
 

@@ -48,11 +48,11 @@ def replay(invoice: Mapping[str, Any], changes: Iterable[Change]) -> dict[str, A
         if is_line(change.path):
             _move_lines(data, change)
         else:
-            _put(data, change)
+            _apply_value(data, change)
     return data
 
 
-def _put(data: dict[str, Any], change: Change) -> None:
+def _apply_value(data: dict[str, Any], change: Change) -> None:
     if inside := split_path(change.path):
         index, name = inside
         data["lines"][index][name] = change.after

@@ -277,14 +277,14 @@ class Submitter:
     async def _upload(self, client: RemoteClient, path: Path) -> SubmittedFile:
         with open_document(path) as document, self._board.line(document.filename) as line:
 
-            def told(done: int) -> None:
-                line.sent(done, document.size)
+            def report(done: int) -> None:
+                line.show_upload(done, document.size)
 
             def waits(exc: Refused) -> None:
                 line.converting(0, f"waiting: {exc.says}")
 
             answer = await client.patiently(
-                lambda: client.upload(document, self._wanted, told), waits
+                lambda: client.upload(document, self._wanted, report), waits
             )
         job: dict[str, Any] = answer["job"]
         return SubmittedFile(str(path), True, job["id"], answer["outcome"], job["status"])

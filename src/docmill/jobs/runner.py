@@ -153,10 +153,10 @@ class JobRunner:
         async with self._pool.connection() as conn:
             if await rows.rows_exist(conn, job.duplicate_of):
                 return None
-        data = await self._copied(job, "data")
-        return data and Finished(data, await self._copied(job, "document"))
+        data = await self._copy_form(job, "data")
+        return data and Finished(data, await self._copy_form(job, "document"))
 
-    async def _copied(self, job: Claimed, form: str) -> StoredResult | None:
+    async def _copy_form(self, job: Claimed, form: str) -> StoredResult | None:
         assert job.duplicate_of is not None
         async with self._pool.connection() as conn:
             # As it was read: what its owner made of it since is the owner's own.

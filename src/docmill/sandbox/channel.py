@@ -125,7 +125,7 @@ class RunChannel(asyncio.Protocol):
         if self._asked > protocol.MOST_ASKED or self._asked_bytes > protocol.MOST_ASKED_BYTES:
             raise protocol.MalformedFrame("too many questions")
         self._answering = asyncio.create_task(self._answer(*_parse_question(frame.payload)))
-        self._answering.add_done_callback(self._answered)
+        self._answering.add_done_callback(self._note_end_of_answer)
 
     async def _answer(self, service: str, request: Any) -> None:
         try:
@@ -139,7 +139,7 @@ class RunChannel(asyncio.Protocol):
         if self._transport is not None and not self._transport.is_closing():
             self._transport.write(words)
 
-    def _answered(self, answering: asyncio.Task[None]) -> None:
+    def _note_end_of_answer(self, answering: asyncio.Task[None]) -> None:
         """What no host foresaw ends the run; `broke` is raised by whoever attends it."""
         if not answering.cancelled() and (exc := answering.exception()):
             self.broke = exc

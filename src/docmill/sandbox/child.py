@@ -61,7 +61,7 @@ class ChildChannel:
                 f"{len(payload)} bytes for {service}, at most {protocol.LONGEST[FrameKind.ASK]}"
             )
             raise faults.DocmillError("SERVICE_REFUSED", detail)
-        return self._put(payload)
+        return self._ask_host(payload)
 
     def keep(self, kind: str, number: int, items: list[Any]) -> None:
         """Within what a run may say in all: where a step does not fit, none after it is kept."""
@@ -70,7 +70,7 @@ class ChildChannel:
         if len(payload) > protocol.LONGEST[FrameKind.ASK]:
             self._kept_bytes = protocol.MOST_KEPT_BYTES
         if self._kept_bytes < protocol.MOST_KEPT_BYTES:
-            self._put(payload)
+            self._ask_host(payload)
 
     def recall(self, kind: str, number: int) -> list[Any] | None:
         return self.ask(protocol.RECALL, {"kind": kind, "number": number})
@@ -78,7 +78,7 @@ class ChildChannel:
     def size(self, pages: int) -> None:
         self.ask(protocol.SIZE, {"pages": pages})
 
-    def _put(self, question: bytes) -> Any:
+    def _ask_host(self, question: bytes) -> Any:
         with self._asking:
             self.send(FrameKind.ASK, question)
             words = self.receive(FrameKind.ANSWER)

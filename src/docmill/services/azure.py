@@ -169,7 +169,7 @@ class AzureReader:
             asked = AnalyzeRequest.model_validate(request)
         except ValidationError as exc:
             raise DocmillError("SERVICE_REFUSED", "a wrong question: pages") from exc
-        with self._told():
+        with self._translate_errors():
             async with asyncio.timeout(TIMEOUT.total_seconds()):
                 done = await self._outcome(asked, document, note)
         if done.status != "succeeded" or done.analyze_result is None:
@@ -182,17 +182,17 @@ class AzureReader:
         self, asked: AnalyzeRequest, document: Callable[[], Awaitable[bytes]], note: ResumeStore
     ) -> AzureOperation:
         name = await note.read()
-        known = await self._finished(_check_name(name)) if name else None
+        known = await self._wait_for_end(_check_name(name)) if name else None
         if known is not None:
             return known
-        name = await self._begun(asked, await document())
+        name = await self._begin(asked, await document())
         await note.write(name)
-        begun = await self._finished(name)
+        begun = await self._wait_for_end(name)
         if begun is None:
             raise DocmillError("SERVICE_FAILED", f"{self._account.endpoint}: forgot an analysis")
         return begun
 
-    async def _begun(self, asked: AnalyzeRequest, pdf: bytes) -> str:
+    async def _begin(self, asked: AnalyzeRequest, pdf: bytes) -> str:
         """The name of the operation; from here on it is paid for."""
         features = FEATURES[self._account.model]
         poller = await self._sdk.begin_analyze_document(
@@ -205,10 +205,10 @@ class AzureReader:
             said = f"{self._account.endpoint}: named no operation"
             raise DocmillError("SERVICE_FAILED", said) from exc
 
-    async def _finished(self, name: str) -> AzureOperation | None:
+    async def _wait_for_end(self, name: str) -> AzureOperation | None:
         """What came of an operation; None for one that the service does not know any more."""
         while True:
-            answer, body = await self._polled(name)
+            answer, body = await self._poll(name)
             if answer.status_code == HTTPStatus.NOT_FOUND:
                 return None
             if answer.status_code != HTTPStatus.OK:
@@ -219,7 +219,7 @@ class AzureReader:
             pause = parse_retry_after(answer.headers.get("retry-after"), datetime.now(UTC))
             await asyncio.sleep(POLL if pause is None else max(pause, SHORTEST_POLL))
 
-    async def _polled(self, name: str) -> tuple[AsyncHttpResponse, bytes]:
+    async def _poll(self, name: str) -> tuple[AsyncHttpResponse, bytes]:
         """As a stream: the SDK would read the JSON at once, in the loop and however long."""
         where = f"/documentModels/{LAYOUT}/analyzeResults/{name}"
         request = HttpRequest("GET", where, params={"api-version": API})
@@ -246,7 +246,7 @@ class AzureReader:
         return explain_refusal(self._account.endpoint, answer.status_code, pause, body)
 
     @contextmanager
-    def _told(self) -> Generator[None]:
+    def _translate_errors(self) -> Generator[None]:
         """What the SDK raises, as a fault."""
         where = self._account.endpoint
         try:

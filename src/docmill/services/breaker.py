@@ -83,7 +83,7 @@ class Breaker:
         self._probing = self._opened_at is not None
         return Call(self._era, is_probe=self._probing)
 
-    def succeeded(self, call: Call, now: float) -> None:
+    def record_success(self, call: Call, now: float) -> None:
         if call.era != self._era:
             return
         if call.is_probe:
@@ -91,7 +91,7 @@ class Breaker:
         else:
             self._count(now, failed=False)
 
-    def failed(self, call: Call, now: float) -> None:
+    def record_failure(self, call: Call, now: float) -> None:
         if call.era != self._era:
             return
         if call.is_probe:
@@ -102,7 +102,7 @@ class Breaker:
         if calls >= self._rules.fewest and self._failures >= self._rules.share * calls:
             self._turn(now)
 
-    def abandoned(self, call: Call) -> None:
+    def abandon(self, call: Call) -> None:
         """It ended without telling anything about the service, say by a shutdown."""
         if call.era == self._era and call.is_probe:
             self._probing = False
@@ -181,13 +181,14 @@ class ServiceGuard:
         except DocmillError as exc:
             self._pause(exc)
             passing = exc.fault.retried
-            (self._breaker.failed if passing else self._breaker.succeeded)(began, self._clock())
+            record = self._breaker.record_failure if passing else self._breaker.record_success
+            record(began, self._clock())
             self._say()
             raise
         except BaseException:
-            self._breaker.abandoned(began)
+            self._breaker.abandon(began)
             raise
-        self._breaker.succeeded(began, self._clock())
+        self._breaker.record_success(began, self._clock())
         self._say()
         return answer
 

@@ -110,18 +110,18 @@ class ServiceBroker:
             raise DocmillError("SERVICE_UNSET", f"no service {name}")
         asked = _write_canonical(request)
         digest = hashlib.sha256(name.encode() + b"\0" + asked).digest()
-        if (kept := await self._kept(digest)) is not None:
+        if (kept := await self._recall(digest)) is not None:
             return kept
         service = self._services[name]
         note = hashlib.sha256(digest + b"note").digest()
-        notes = ResumeNote(partial(self._kept, note), partial(self._keep, note))
+        notes = ResumeNote(partial(self._recall, note), partial(self._keep, note))
         question = ServiceRequest(json.loads(asked), self._job, self._document, notes)
-        answer = await service.guard.through(partial(self._timed, name, question))
+        answer = await service.guard.through(partial(self._ask_timed, name, question))
         self.gained += await self._keep(digest, answer)
         failpoints.hit("answer.kept")
         return answer
 
-    async def _timed(self, name: str, question: ServiceRequest) -> Any:
+    async def _ask_timed(self, name: str, question: ServiceRequest) -> Any:
         """How long the service took goes down in the job's history, whatever it answered."""
         began_at = time.monotonic()
         try:
@@ -131,7 +131,7 @@ class ServiceBroker:
                 took = round((time.monotonic() - began_at) * 1000)
                 self.calls.append({"service": name, "ms": took})
 
-    async def _kept(self, digest: bytes) -> Any:
+    async def _recall(self, digest: bytes) -> Any:
         try:
             async with self._pool.connection() as conn:
                 kept = await read_answer(conn, self._job.id, digest)

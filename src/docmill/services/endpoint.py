@@ -52,7 +52,7 @@ class Endpoint:
     async def post(self, path: str = "", **content: Any) -> Any:
         """`content` is what httpx2 takes: `json`, `files`, `headers`. Raises Faulted."""
         where = self.url + path
-        with self._told(where):
+        with self._translate_errors(where):
             async with (
                 asyncio.timeout(self._timeout.total_seconds()),
                 self._http.stream("POST", where, **content) as answer,
@@ -68,7 +68,7 @@ class Endpoint:
             raise DocmillError("SERVICE_FAILED", f"{where}: the answer is not JSON") from exc
 
     @contextmanager
-    def _told(self, where: str) -> Generator[None]:
+    def _translate_errors(self, where: str) -> Generator[None]:
         """What the network does, as a fault. The order matters: a time-out is a broken call too."""
         try:
             yield

@@ -62,7 +62,7 @@ class GatewayClient:
         fields = {"profile": json.dumps(profile)} if profile else {}
         if mapping is not None:
             fields["mapping"] = mapping
-        with self._told():
+        with self._translate_errors():
             async with asyncio.timeout(self._timeout.total_seconds()):
                 read = await self._post(("invoice.pdf", pdf, PDF_PART), fields, JSON)
                 if mapping is None:
@@ -84,7 +84,7 @@ class GatewayClient:
         return answer
 
     @contextmanager
-    def _told(self) -> Generator[None]:
+    def _translate_errors(self) -> Generator[None]:
         """What the network does, as a fault. The order matters: a time-out is a broken call too."""
         try:
             yield

@@ -41,7 +41,7 @@ class CheckedObject:
         self.file.seek(0)
         return first
 
-    async def stored(self) -> AsyncIterator[bytes]:
+    async def raw(self) -> AsyncIterator[bytes]:
         """The bytes as they lie in the store."""
         while piece := await asyncio.to_thread(self.file.read, PIECE):
             yield piece

@@ -77,9 +77,9 @@ class GcsDriver:
     def head(self, key: str) -> ObjectInfo | None:
         with translate_errors():
             found = self._bucket.get_blob(self._name(key), **ALONE)
-            return found and self._stored(found)
+            return found and self._describe(found)
 
-    def _stored(self, found: Any) -> ObjectInfo:
+    def _describe(self, found: Any) -> ObjectInfo:
         key = key_of(found.name.removeprefix(self._prefix).encode())
         metadata = dict(found.metadata or {})
         return ObjectInfo(key, found.size, found.updated, str(found.generation), metadata)
@@ -136,7 +136,7 @@ class GcsDriver:
                 **ALONE,
             )
             for page in listing.pages:
-                if found := [self._stored(blob) for blob in page]:
+                if found := [self._describe(blob) for blob in page]:
                     yield found
 
     def sign(self, key: str, expires: timedelta) -> str | None:

@@ -314,9 +314,9 @@ class LocalStore:
 
     def _head(self, path: Path) -> ObjectInfo | None:
         found = stat_entry(path)
-        return found and self._stored(path, found, read_metadata(path))
+        return found and self._describe(path, found, read_metadata(path))
 
-    def _stored(
+    def _describe(
         self, path: Path, found: stat_result, metadata: Metadata | None = None
     ) -> ObjectInfo:
         changed_at = modified_at(found)
@@ -353,7 +353,7 @@ class LocalStore:
         files = walk_files(self._path(prefix))
 
         def page() -> list[ObjectInfo]:
-            return [self._stored(path, found) for path, found in islice(files, PAGE)]
+            return [self._describe(path, found) for path, found in islice(files, PAGE)]
 
         while found := await call_with_retries(page):
             yield found

@@ -185,7 +185,7 @@ class ObjectDriver:
                 found = self._head(key)
             except FileNotFoundError:
                 return None
-            return self._stored(found.listed, _read_metadata(found.attributes))
+            return self._describe(found.listed, _read_metadata(found.attributes))
 
     def _head(self, key: str) -> OpenedObject:
         if signed := self._signed_for(key):
@@ -225,7 +225,7 @@ class ObjectDriver:
             raise exc
         return self._signed
 
-    def _stored(self, listed: ListedObject, metadata: Metadata | None = None) -> ObjectInfo:
+    def _describe(self, listed: ListedObject, metadata: Metadata | None = None) -> ObjectInfo:
         """Lists know no version: the tag and the second it was written stand for it."""
         at = listed.changed_at
         key = key_of(listed.name.removeprefix(self._prefix.encode()))
@@ -266,7 +266,7 @@ class ObjectDriver:
             for page in self._pages(
                 f"{self._prefix}{prefix}/", self._name(after) if after else b""
             ):
-                yield [self._stored(listed) for listed in page]
+                yield [self._describe(listed) for listed in page]
 
     def _pages(self, folder: str, after: bytes) -> Iterator[list[ListedObject]]:
         """By requests of our own, since obstore lists nothing beside a name it can't speak of."""

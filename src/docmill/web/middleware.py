@@ -139,7 +139,7 @@ class RequestMiddleware:
         try:
             await self._app(scope, exchange.receive, exchange.send)
         except ClientDisconnect:
-            await self._disconnected(exchange)
+            await self._answer_half_closed(exchange)
         except Exception as exc:
             stack = traceback.format_exc()
             log.error("request.broke", error=type(exc).__name__, stack=stack, **exchange.facts())
@@ -147,7 +147,7 @@ class RequestMiddleware:
                 raise  # the server cuts the connection, so that nobody takes a part for the whole
             await exchange.refuse("UNKNOWN")
 
-    async def _disconnected(self, exchange: "Exchange") -> None:
+    async def _answer_half_closed(self, exchange: "Exchange") -> None:
         """A body that ends before its end: who only stopped sending still reads the answer."""
         if not exchange.status:
             await exchange.refuse("BAD_REQUEST")

@@ -60,7 +60,7 @@ class CheckedResponse(Response):
 
     async def _send(self, gone: asyncio.Task[None], send: Send) -> None:
         last = b""
-        async for piece in self._checked.stored() if self._packed else self._checked.content():
+        async for piece in self._checked.raw() if self._packed else self._checked.content():
             if last:
                 await _send_piece(send, last)
             if gone.done():

@@ -148,7 +148,7 @@ _CURRENCY: Final = re.compile(r"[A-Z]{3}")
 
 
 @dataclass(frozen=True, slots=True)
-class Format:
+class ValueFormat:
     """`write` gives nothing for a value that is none of its kind: never a guess."""
 
     write: Callable[[object], str]
@@ -189,18 +189,18 @@ def _write_number(value: object) -> str:
     return "" if found is None else format_plain(found)
 
 
-FORMATS: Final[Mapping[str, Format]] = {
-    "text": Format(clean),
-    "date": Format(parse_iso_date),
-    "date102": Format(_write_date102, _read_date102),
-    "currency": Format(_write_currency),
-    "money": Format(_write_money),
-    "amount": Format(_write_amount),
-    "number": Format(_write_number),
-    "um": Format(coretax_code, name_of_coretax),
-    "rec20": Format(rec20_code, name_of_rec20),
-    "tin": Format(clean, lambda text: text if text.strip("0") else ""),
-    "idtku": Format(clean, lambda text: "" if text.endswith(values.HEAD_OFFICE) else text),
-    "document_number": Format(clean, lambda text: "" if text == "-" else text),
-    "goods_code": Format(write_goods_code, read_goods_code),
+FORMATS: Final[Mapping[str, ValueFormat]] = {
+    "text": ValueFormat(clean),
+    "date": ValueFormat(parse_iso_date),
+    "date102": ValueFormat(_write_date102, _read_date102),
+    "currency": ValueFormat(_write_currency),
+    "money": ValueFormat(_write_money),
+    "amount": ValueFormat(_write_amount),
+    "number": ValueFormat(_write_number),
+    "um": ValueFormat(coretax_code, name_of_coretax),
+    "rec20": ValueFormat(rec20_code, name_of_rec20),
+    "tin": ValueFormat(clean, lambda text: text if text.strip("0") else ""),
+    "idtku": ValueFormat(clean, lambda text: "" if text.endswith(values.HEAD_OFFICE) else text),
+    "document_number": ValueFormat(clean, lambda text: "" if text == "-" else text),
+    "goods_code": ValueFormat(write_goods_code, read_goods_code),
 }
