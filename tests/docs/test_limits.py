@@ -26,7 +26,7 @@ BLOCKS: Final = (
 )  # fmt: skip
 # Around a run, in the worker and in the child itself; around a request; around a plug-in.
 CATCHES_EVERYTHING: Final[frozenset[str]] = frozenset(
-    {"queue/worker.py", "sandbox/child.py", "web/middleware.py", "core/plugins.py"}
+    {"queue/worker.py", "sandbox/child.py", "web/middleware.py", "core/installed.py"}
 )
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef

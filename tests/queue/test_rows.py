@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Mapping
 
 import pytest
 
-from docmill.core import plugins
+from docmill.core import installed
 from docmill.core.installed import Rooms
 from docmill.core.jobs import Claimed, Ending, Finished, JobId, ReportProgress, Status, Usage
 from docmill.core.plugins import Room, Table
@@ -43,7 +43,7 @@ async def notes(pool: Pool, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[No
     """A noun of the test's own."""
     table = Table("notes", f"{__name__}:write", f"{__name__}:exist")
     monkeypatch.setattr(
-        plugins, "find_rooms", lambda: Rooms({"tests": Room("tests", tables=(table,))}, {})
+        installed, "find_rooms", lambda: Rooms({"tests": Room("tests", tables=(table,))}, {})
     )
     async with pool.connection() as conn:
         await conn.execute(TABLE)

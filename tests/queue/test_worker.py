@@ -314,7 +314,7 @@ async def test_claims_heartbeats_and_endings_outlive_any_error_of_the_database(
 ) -> None:
     """A mistake of ours in a statement among them; only an ending that is refused is told."""
     sick = True
-    names = {"claim": claim, "beat": leases, "promote": claim}
+    names = {"claim": claim, "extend_leases": leases, "promote": claim}
 
     def spoil(real: Any) -> Any:
         async def spoiled(conn: Connection, *args: Any, **kwargs: Any) -> Any:

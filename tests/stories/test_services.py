@@ -65,7 +65,7 @@ async def test_an_answer_paid_for_by_a_killed_worker_serves_the_next(
 ) -> None:
     job_id = await add(pool, store, **EMBED)
     async with speaking(GOOD) as speaker:
-        command = [sys.executable, "-m", "work.asker", database_url, str(tmp_path), speaker.url]
+        command = [sys.executable, "-m", "asker", database_url, str(tmp_path), speaker.url]
         killed = await asyncio.create_subprocess_exec(
             *command, "answer.kept=kill", env={**os.environ, "PYTHONPATH": str(TESTS)}
         )
