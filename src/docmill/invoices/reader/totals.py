@@ -4,11 +4,12 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from itertools import product
+from itertools import pairwise, product
 from typing import Final
 
 from docmill.invoices.checks import TOLERANCE
 from docmill.invoices.reader.amounts import LabelledAmount
+from docmill.invoices.reader.equation import Surroundings, make_surroundings
 from docmill.invoices.reader.model import (
     InvoiceTax,
     Values,
@@ -23,7 +24,11 @@ from docmill.reading.pages import Value
 MOST: Final = 12
 MOST_UNNAMED: Final = 9
 UNNAMED: Final = 0.1  # what an amount is worth without a label
+NAMED: Final = 0.6
 NO_TAX: Final = 0.2  # what a tax of nothing is worth: any sum allows it
+PART_COST: Final = 0.3  # for each charge or discount without which a sum does not close
+IN_ORDER: Final = 0.1
+OPEN: Final = -0.7  # what a sum is worth that does not close
 NEIGHBOURS: Final = 3  # rows between the taxes of two rates, at most
 RATES: Final = tuple(
     Decimal(rate)
@@ -50,7 +55,7 @@ RATES: Final = tuple(
     )
 )
 _STANDS_FOR_GROSS: Final = {"gross": 1.0, "due": 0.75, "paid": 0.35}
-_STANDS_FOR_NET: Final = {"net": 1.0, "base": 0.7, "gross": 0.4}
+_STANDS_FOR_NET: Final = {"net": 1.0, "base": 0.7, "gross": 0.4, "paid": 0.25, "discount": 0.25}
 _KEPT_APART: Final = frozenset(
     {"paid", "due", "withholding", "discount", "charge", "other", "other_base", "carried"}
 )
@@ -84,22 +89,13 @@ class ChosenTotals:
         return abs(net + tax - gross) <= TOLERANCE
 
 
-@dataclass(frozen=True, slots=True)
-class Adjustments:
-    """What else the set is held against."""
-
-    lines: Decimal | None
-    charges: Decimal
-    discounts: Decimal
-
-
 def choose_totals(amounts: Sequence[LabelledAmount], lines: Decimal | None) -> ChosenTotals:
     """The net, tax and gross that labels and arithmetic support best together.
 
     Where what the labels name does not add up, any amount may stand for any of them, if then all
     of it does.
     """
-    around = Adjustments(lines, _sum_role(amounts, "charge"), _sum_role(amounts, "discount"))
+    around = make_surroundings(amounts, lines)
     named = _best_set(amounts, around, ())
     if named.adds_up and named.tax and named.tax.value:
         return named
@@ -108,13 +104,19 @@ def choose_totals(amounts: Sequence[LabelledAmount], lines: Decimal | None) -> C
 
 
 def _best_set(
-    amounts: Sequence[LabelledAmount], around: Adjustments, others: Sequence[Pick]
+    amounts: Sequence[LabelledAmount], around: Surroundings, others: Sequence[Pick]
 ) -> ChosenTotals:
     nets = [*_picks_of_roles(amounts, _STANDS_FOR_NET), *others]
-    taxes = [*_picks_of_roles(amounts, {"tax": 1.0}), *_tax_sums(amounts), *others]
+    taxes = [*_picks_of_roles(amounts, {"tax": 1.0}), *_tax_sums(amounts)]
+    taxes += () if any(_is_named(pick) for pick in taxes) else others
     grosses = [*_picks_of_roles(amounts, _STANDS_FOR_GROSS), *others]
     sets = product((*nets, None), (*taxes, None), (*grosses, None))
     return max((_weigh(*made, around) for made in sets), key=lambda made: made.score)
+
+
+def _is_named(pick: Pick) -> bool:
+    """Whether a label says what an amount of money is."""
+    return bool(pick.value) and pick.weight > NAMED and _is_printed_as_money(pick.amounts[0])
 
 
 def _unnamed_picks(amounts: Iterable[LabelledAmount]) -> list[Pick]:
@@ -137,14 +139,6 @@ def _is_proven(chosen: ChosenTotals) -> bool:
         return False
     usual = _rate_bonus(chosen.net, chosen.tax, chosen.gross) > 0
     return usual and (chosen.lines_fit or chosen.tax.weight > 0.5)
-
-
-def _sum_role(amounts: Iterable[LabelledAmount], role: str) -> Decimal:
-    likely: dict[int, Decimal] = {}  # of each figure the first reading
-    for item in amounts:
-        if item.role == role and item.weight > 0.5:
-            likely.setdefault(id(item.figure), abs(item.value))
-    return sum(dict.fromkeys(likely.values()), NOTHING)
 
 
 def _picks_of_roles(amounts: Iterable[LabelledAmount], roles: dict[str, float]) -> list[Pick]:
@@ -182,35 +176,42 @@ def _tax_sums(amounts: Iterable[LabelledAmount]) -> list[Pick]:
 
 
 def _weigh(
-    net: Pick | None, tax: Pick | None, gross: Pick | None, around: Adjustments
+    net: Pick | None, tax: Pick | None, gross: Pick | None, around: Surroundings
 ) -> ChosenTotals:
     score = sum(pick.weight for pick in (net, tax, gross) if pick)
-    adds_up = False
+    parts = None
     if net and gross:
-        adds_up = _adds_up(net.value, tax.value if tax else NOTHING, gross.value, around)
-        score += _sum_bonus(net, tax, gross, adds_up)
+        gap = gross.value - net.value - (tax.value if tax else NOTHING)
+        parts = around.count_parts(gap, whole=_is_whole(gross) and not _is_whole(net))
+        score += _sum_bonus(net, tax, gross, parts)
     if tax and (net or gross):
         score += _rate_bonus(net, tax, gross)
-    lines_fit = _lines_fit(net, gross, around)
+    score += _order_bonus(net, tax, gross)
+    lines_fit = any(around.fits_lines(pick.value) for pick in (net, gross) if pick)
     score += 1.0 if lines_fit else 0.0
     score -= 0.6 * sum(1 for pick in (net, gross) if pick and pick.value <= 0)
-    return ChosenTotals(net, tax, gross, score, adds_up, lines_fit)
+    return ChosenTotals(net, tax, gross, score, parts is not None, lines_fit)
 
 
-def _adds_up(net: Decimal, tax: Decimal, gross: Decimal, around: Adjustments) -> bool:
-    if abs(net + tax - gross) <= TOLERANCE:
-        return True
-    other = {around.charges, -around.discounts, around.charges - around.discounts} - {NOTHING}
-    return bool(tax) and any(abs(net + part + tax - gross) <= TOLERANCE for part in other)
+def _is_whole(pick: Pick) -> bool:
+    """Whether an amount is printed without cents."""
+    return pick.value == int(pick.value) and not _CENTS.search(pick.amounts[0].figure.text)
 
 
-def _sum_bonus(net: Pick, tax: Pick | None, gross: Pick, adds_up: bool) -> float:
-    exact = abs(net.value + (tax.value if tax else 0) - gross.value) <= TOLERANCE
-    if adds_up:
-        return (2.0 if exact else 1.4) if tax and tax.value else 0.8 if tax else 0.3
+def _order_bonus(net: Pick | None, tax: Pick | None, gross: Pick | None) -> float:
+    """A foot goes from net over tax to gross."""
+    rows = [min(item.figure.row for item in pick.amounts[:1]) for pick in (net, tax, gross) if pick]
+    return IN_ORDER * sum(one <= two for one, two in pairwise(rows))
+
+
+def _sum_bonus(net: Pick, tax: Pick | None, gross: Pick, parts: int | None) -> float:
+    """What it is worth that net and tax come to the gross, with how many other amounts."""
+    if parts is not None:
+        closed = 2.0 if tax and tax.value else 0.8 if tax else 0.3
+        return closed - (PART_COST * parts if tax else 0)
     if tax is None and net.value and Decimal("0.01") < gross.value / net.value - 1 < Decimal("0.3"):
         return -0.2
-    return -1.6
+    return OPEN
 
 
 def _rate_bonus(net: Pick | None, tax: Pick, gross: Pick | None) -> float:
@@ -227,15 +228,7 @@ def _rate_bonus(net: Pick | None, tax: Pick, gross: Pick | None) -> float:
     return 0.4 if any(abs(share - rate) <= slack + Decimal("0.005") for rate in RATES) else 0.0
 
 
-def _lines_fit(net: Pick | None, gross: Pick | None, around: Adjustments) -> bool:
-    if around.lines is None or not around.lines:
-        return False
-    sums = {around.lines, around.lines - around.discounts, around.lines + around.charges}
-    sums.add(around.lines + around.charges - around.discounts)
-    targets = [pick.value for pick in (net, gross) if pick]
-    return any(abs(total - target) <= TOLERANCE for total in sums for target in targets)
-
-
+_CENTS: Final = re.compile(r"[.,]\d\d\D*$")
 _PERCENT: Final = re.compile(r"(\d{1,2}(?:[.,]\d{1,2})?)\s?%")
 
 
