@@ -26,6 +26,7 @@ from docmill.reading import dates, numbers
 from docmill.reading.labels import TextSheet, find_phrases
 from docmill.reading.pages import Page, PagedDocument
 
+COPIED: Final = 0.8  # of the rows of a page: so many are the same on a copy
 _ROLES_OF_SUMS: Final = frozenset({"net", "gross", "base"})
 _SUMS: Final = ("totals.net", "totals.tax", "totals.gross")
 _AMERICAN: Final = re.compile(r"\b(?:[A-Z]{2},? \d{5}(?:-\d{4})?|United States|USA)\b")
@@ -53,6 +54,29 @@ def _include_extras(lines: Sequence[RawLine], nets: set[Decimal]) -> Sequence[Ra
     return lines if alike and own not in nets and own + sum(extras) in nets else plain
 
 
+def _drop_copies(
+    sheet: TextSheet, lines: Sequence[RawLine], sums: set[Decimal]
+) -> Sequence[RawLine]:
+    """The lines of the original, where all tables say the same and one comes to a printed sum."""
+    tables: dict[int, list[RawLine]] = {}
+    for raw in lines:
+        tables.setdefault(raw.header.first, []).append(raw)
+    texts = {tuple(raw.row.text for raw in table) for table in tables.values()}
+    if len(tables) < 2 or len(texts) > 1:
+        return lines
+    first = next(iter(tables.values()))
+    own = sum((raw.figures["amount"].number.value for raw in first), NOTHING)
+    proven = own in sums and own * len(tables) not in sums
+    return first if proven or _is_copied(sheet, {raw.row.page for raw in lines}) else lines
+
+
+def _is_copied(sheet: TextSheet, pages: set[int]) -> bool:
+    """Whether pages say the same all over."""
+    texts = [{row.text for row in sheet.rows if row.page == page} for page in pages]
+    shared = set[str].intersection(*texts)
+    return len(pages) > 1 and len(shared) >= COPIED * max(map(len, texts))
+
+
 def detect_notation(sheet: TextSheet) -> TextSheet:
     """The sheet with how its numbers and dates are to be read."""
     texts = [row.text for row in sheet.rows]
@@ -68,7 +92,7 @@ def read_invoice(sheet: TextSheet) -> Invoice:
     amounts = find_amounts(sheet, table.rows)
     sums = {item.value for item in amounts if item.role in _ROLES_OF_SUMS}
     nets = {item.value for item in amounts if item.role == "net"}
-    counted = add_products(sheet, _include_extras(table.lines, nets))
+    counted = add_products(sheet, _include_extras(_drop_copies(sheet, table.lines, sums), nets))
     lines = balance([resolve(raw) for raw in counted], sums)
     total = sum((line.amount for line in lines), NOTHING) if lines else None
     chosen = choose_totals(amounts, total)

@@ -7,7 +7,7 @@ from statistics import median
 from typing import Final
 
 from docmill.reading.labels import TextCell, TextRow, TextSheet, make_cell, squeeze
-from docmill.reading.numbers import DecimalMark, Number, find_numbers
+from docmill.reading.numbers import CODES, DecimalMark, Number, find_numbers
 from docmill.reading.order import group_by_level
 from docmill.reading.pages import Box, Page, Word
 
@@ -25,9 +25,9 @@ _GLUED: Final = re.compile(
 )
 _RULE: Final = re.compile(r"[._=-]{4,}")  # leaders and rules drawn with characters
 FACING: Final = 0.75  # of the height: how far an amount may stand higher or lower than its words
+_SIGN: Final = rf"(?:[A-Z]{{0,3}}[€$£¥₹]|Rp\.?|{'|'.join(sorted(CODES))})"
 _MONEY_WORD: Final = re.compile(
-    r"[A-Z]{0,3}[€$£¥₹]|Rp\.?|[A-Z]{3}|[:=]"
-    r"|(?:[A-Z]{0,3}[€$£¥₹]|Rp\.?|[A-Z]{3})?[-+(]?\d[\d.,'’]*-?[)%]?(?:[€$£¥]|[A-Z]{3})?"
+    rf"{_SIGN}|[:=]|{_SIGN}?[-+(]?\d[\d.,'’]*-?[)%]?(?:[€$£¥]|[A-Z]{{3}})?"
 )
 _WORDY: Final = re.compile(r"[^\W\d_]{2}")
 _MONEY_WORDS: Final = frozenset({"rp", "idr", "usd", "eur", "sgd", "gbp", "rs", "inr", "chf", "rm"})
@@ -88,7 +88,9 @@ def _is_figures(row: Sequence[Word]) -> bool:
 
 def _faces(row: Sequence[Word], other: Sequence[Word]) -> bool:
     """Whether two rows overlap in height and nowhere else, and the other one has words."""
-    if _offset(row, other) >= FACING or not any(_WORDY.search(word.text) for word in other):
+    if _offset(row, other) >= FACING or _is_figures(other):
+        return False
+    if not any(_WORDY.search(word.text) for word in other):
         return False
     return not any(one.box.shares_width(two.box) for one in row for two in other[:MAX_ROW])
 

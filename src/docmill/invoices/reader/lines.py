@@ -44,6 +44,7 @@ SAMPLE: Final = 8  # rows that are asked which columns add up
 COLUMNS: Final = 6
 LONG: Final = 5  # words: what a payment that is subtracted is called at most
 STRAY: Final = 5.0  # of the height: how far from its amount a quantity or price may stand
+_WORD: Final = re.compile(r"[^\W\d_]{3}")
 _ENDS: Final = frozenset(
     {"net", "gross", "tax", "due", "paid", "base", "other_base", "withholding"}
 )
@@ -132,9 +133,9 @@ def read_body(sheet: TextSheet, header: Header, rows: Sequence[TextRow]) -> list
         full = "quantity" in raw.figures or "unit_price" in raw.figures
         both = "quantity" in raw.figures and "unit_price" in raw.figures
         counted = _is_numbered_next(row, header, len(anchors)) and (full or not ended)
-        if label == "carried" and not both:
+        if (label == "carried" and not both) or (label == "other" and not full):
             continue
-        ended = ended or (not full and _sums_up(anchors, raw))
+        ended = ended or (not full and _sums_up(anchors, raw, label))
         if label in _ENDS and not (both or counted or _only_mentions(row, header, label)):
             ended = True
         elif not ended or counted or (full and _adds_up(raw.figures)):
@@ -149,12 +150,20 @@ def _row_role(row: PlacedRow, header: Header, amount: PrintedNumber) -> str:
     return near if near in _ENDS and whole not in _ENDS else whole
 
 
-def _sums_up(anchors: Sequence[RawLine], raw: RawLine) -> bool:
-    """Whether an amount by itself is what the lines above it come to."""
-    if len(anchors) < 2:
+def _sums_up(anchors: Sequence[RawLine], raw: RawLine, label: str) -> bool:
+    """Whether an amount by itself is what the lines above it come to, or those of its page.
+
+    After a single line it may also be one more, where words say so.
+    """
+    if not anchors or (len(anchors) < 2 and not label and _has_words(raw.row)):
         return False
-    total = sum((_likeliest_amount(anchor) for anchor in anchors), Decimal(0))
-    return total in raw.figures["amount"].number.readings
+    here = [anchor for anchor in anchors if anchor.row.page == raw.row.page]
+    totals = {sum(map(_likeliest_amount, each), Decimal(0)) for each in (anchors, here) if each}
+    return any(reading in totals for reading in raw.figures["amount"].number.readings)
+
+
+def _has_words(row: TextRow) -> bool:
+    return any(_WORD.search(cell.text) for cell in row.cells)
 
 
 def _likeliest_amount(raw: RawLine) -> Decimal:
@@ -389,11 +398,17 @@ def _prove_line(
     row: TextRow, found: list[PrintedNumber], shares: list[PrintedNumber]
 ) -> Iterator[RawLine]:
     pairs = [both for one in combinations(found[:-1], 2) for both in (one, one[::-1])]
+    pairs.sort(key=lambda pair: _has_cents(pair[0]) > _has_cents(pair[1]))
     for (quantity, price), share in product(pairs, (None, *shares)):
         tried = {"quantity": quantity, "unit_price": price, "amount": found[-1]}
         tried |= {"discount": share} if share else {}
         if any(amount for *_, amount in fit_readings(tried)):
             yield RawLine(_row_header(row, tried), row, tried, tuple(tried.values()))
+
+
+def _has_cents(figure: PrintedNumber) -> bool:
+    """Whether a number is printed as prices are."""
+    return bool(figure.number.currency) or figure.text[-3:-2] in {".", ","}
 
 
 def _row_header(row: TextRow, known: dict[str, PrintedNumber]) -> Header:

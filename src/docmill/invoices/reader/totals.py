@@ -164,7 +164,7 @@ def _tax_sums(amounts: Iterable[LabelledAmount]) -> list[Pick]:
     for item in amounts:
         shown = item.value > 0 and _is_printed_as_money(item)
         if item.role == "tax" and item.weight >= 0.5 and shown:
-            rows[item.page, item.figure.row] = item
+            rows.setdefault((item.page, item.figure.row), item)
     several = list(rows.values())
     runs: list[list[LabelledAmount]] = [[]]
     for item in several:
