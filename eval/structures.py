@@ -1,9 +1,9 @@
-"""Invoices of varied structure: tax schemes, places of the foot, tables over pages, offset baselines.
+"""Invoices of varied structure: tax schemes, places of the foot, forms of the table.
 
 python -m eval.structures FOLDER [--count 200] [--seed 1]
 
-The words are few and known; what varies is where things stand and how sums come about. A family is a
-scheme, a form of table and a place of the foot: whole families are held out by `half_of`.
+The words are few and known; what varies is where things stand and how sums come about. A family
+is a scheme, a form of table and a place of the foot: `is_held` says which are held out.
 """
 
 import argparse
@@ -22,10 +22,14 @@ from eval.canvas import Canvas
 from eval.foots import SCHEMES, Foot, Locale, Sale
 
 WORDS = Path(__file__).with_name("structures.toml")
-FORMS = ("plain", "offset", "wrapped", "centred_heads", "carried", "copy", "sections", "reordered")
+FORMS = (
+    *("plain", "offset", "wrapped", "centred_heads", "carried", "copy", "sections", "reordered"),
+    *("codes", "discounts", "gross_columns", "decimals", "tight", "unit_beside", "unit_glued"),
+    *("no_heads", "amounts_only", "numbered_text"),
+)
 PLACES = ("right", "left", "in_table", "offset")
 WIDTHS = {"position": 30, "description": 190, "quantity": 55, "unit": 45, "unit_price": 80}
-WIDTHS |= {"tax_rate": 45, "amount": 85}
+WIDTHS |= {"tax_rate": 45, "amount": 85, "code": 60, "discount": 45, "gross": 85, "tax_amount": 70}
 LEFT, BOTTOM = 40.0, 800.0
 
 
@@ -82,7 +86,10 @@ def _items(sheet: Sheet) -> list[Item]:
         cents = sheet.random.randint(500, 99_900) if sheet.locale.places else 100
         price = Decimal(cents) / 100 * sheet.locale.scale
         price = price if sheet.locale.places else price * sheet.random.randint(2, 900)
-        found.append(Item(text, quantity, price, quantity * price))
+        amount = quantity * price
+        if sheet.form == "discounts" and sheet.random.random() < 0.5:
+            amount = sheet.locale.round(amount * 9 / 10)
+        found.append(Item(text, quantity, price, amount))
     return found
 
 
@@ -110,23 +117,42 @@ def _set_columns(sheet: Sheet) -> None:
     if sheet.form == "reordered":
         kinds.remove("quantity")
         kinds.insert(sheet.random.choice((0, kinds.index("unit_price") + 1)), "quantity")
-    x = LEFT
+    _add_kinds(sheet.form, kinds)
+    x, narrow = LEFT, 0.72 if sheet.form == "tight" else 0.85 if len(kinds) > 6 else 1.0
     for kind in kinds:
-        sheet.columns.append((kind, sheet.word(kind), x, x + WIDTHS[kind] - 8))
-        x += WIDTHS[kind]
+        word = sheet.word(f"{kind}_column" if kind in {"discount", "gross"} else kind)
+        sheet.columns.append((kind, word, x, x + WIDTHS[kind] * narrow - 8))
+        x += WIDTHS[kind] * narrow
+
+
+def _add_kinds(form: str, kinds: list[str]) -> None:
+    """Further columns that a form of table has, or those it lacks."""
+    if form == "codes":
+        kinds.insert(kinds.index("description"), "code")
+    if form == "discounts":
+        kinds.insert(kinds.index("amount"), "discount")
+    if form == "gross_columns":
+        kinds += ["tax_amount", "gross"]
+    if form == "amounts_only":
+        kinds.remove("quantity")
+        kinds.remove("unit_price")
+    if form in {"unit_beside", "unit_glued"} and "unit" in kinds:
+        kinds.remove("unit")
 
 
 def _cell(sheet: Sheet, column: tuple[str, str, float, float], text: str, drop: float = 0) -> None:
     kind, _, left, right = column
-    if kind in {"description", "position", "unit"}:
+    if kind in {"description", "position", "unit", "code"}:
         sheet.canvas.text(left, sheet.y + drop, text)
     else:
         sheet.canvas.text(right, sheet.y + drop, text, to="right")
 
 
 def _table_head(sheet: Sheet) -> None:
+    if sheet.form == "no_heads":
+        return
     for column in sheet.columns:
-        kind, text, left, right = column
+        _, text, left, right = column
         if sheet.form == "centred_heads":
             sheet.canvas.text((left + right) / 2, sheet.y, text, to="centre")
         else:
@@ -134,16 +160,31 @@ def _table_head(sheet: Sheet) -> None:
     sheet.y += sheet.step + 3
 
 
-def _row(sheet: Sheet, at: int, item: Item) -> None:
-    shown = {
+def _row_texts(sheet: Sheet, at: int, item: Item) -> dict[str, str]:
+    """What a row shows, by the kind of its columns."""
+    unit = sheet.locale.words["units"][at % 3]
+    count = sheet.locale.print(item.quantity, 2 if sheet.form == "decimals" else 0)
+    beside = {"unit_beside": f" {unit}", "unit_glued": unit}.get(sheet.form, "")
+    rate = Decimal(sheet.locale.rates[0])
+    tax = sheet.locale.round(item.amount * rate / 100)
+    numbered = f"{item.text} {at * 4} x {at + 1}"
+    return {
         "position": str(at),
-        "description": item.text,
-        "quantity": sheet.locale.print(item.quantity, 0),
-        "unit": sheet.locale.words["units"][at % 3],
+        "code": str(100_000 + at * 7919),
+        "description": numbered if sheet.form == "numbered_text" else item.text,
+        "quantity": f"{count}{beside}",
+        "unit": unit,
         "unit_price": sheet.amount(item.price),
+        "discount": "10%" if item.amount != item.quantity * item.price else "0%",
         "tax_rate": f"{sheet.locale.rates[0]}%",
         "amount": sheet.amount(item.amount),
+        "tax_amount": sheet.amount(tax),
+        "gross": sheet.amount(item.amount + tax),
     }
+
+
+def _row(sheet: Sheet, at: int, item: Item) -> None:
+    shown = _row_texts(sheet, at, item)
     for column in sheet.columns:
         numeric = column[0] not in {"position", "description"}
         drop = 4.2 if sheet.form == "offset" and numeric else 0.0
@@ -225,21 +266,24 @@ def make_one(seed: str, family: tuple[str, str, str]) -> tuple[bytes, dict[str, 
         _head(sheet, number, parties)
         _table(sheet, items)
         _draw_foot(sheet, foot)
-    return sheet.canvas.pdf(), _truth(number, parties, items, foot)
+    return sheet.canvas.pdf(), _truth(number, parties, foot) | _lines(sheet, items)
 
 
-def _truth(
-    number: str, parties: tuple[str, str], items: Sequence[Item], foot: Foot
-) -> dict[str, Any]:
+def _lines(sheet: Sheet, items: Sequence[Item]) -> dict[str, Any]:
+    shown = {kind for kind, *_ in sheet.columns}
     lines = [
         {
             "description": item.text,
-            "quantity": str(item.quantity),
-            "unit_price": str(item.price),
+            "quantity": str(item.quantity) if "quantity" in shown else None,
+            "unit_price": str(item.price) if "unit_price" in shown else None,
             "amount": str(item.amount),
         }
         for item in items
     ]
+    return {"lines": lines}
+
+
+def _truth(number: str, parties: tuple[str, str], foot: Foot) -> dict[str, Any]:
     sums = {"net": foot.net, "tax": foot.tax, "gross": foot.gross}
     return {
         "invoice_number": number,
@@ -247,7 +291,6 @@ def _truth(
         "seller_name": parties[0],
         "buyer_name": parties[1],
         **{name: None if value is None else str(value) for name, value in sums.items()},
-        "lines": lines,
     }
 
 
@@ -256,6 +299,11 @@ def list_families() -> Iterator[tuple[str, str, str]]:
     for one, scheme in enumerate(SCHEMES):
         for two, form in enumerate(FORMS):
             yield scheme, form, PLACES[(one + two) % len(PLACES)]
+
+
+def is_held(group: str) -> bool:
+    """Whether a family is only for scoring."""
+    return hashlib.sha256(group.encode()).digest()[-1] % 2 == 1
 
 
 def make(folder: Path, count: int, seed: int) -> None:

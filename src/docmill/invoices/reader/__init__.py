@@ -7,9 +7,9 @@ from decimal import Decimal
 from typing import Final
 
 from docmill.core.plugins import Tools
-from docmill.invoices.reader.amounts import find_amounts
+from docmill.invoices.reader.amounts import LabelledAmount, find_amounts
 from docmill.invoices.reader.header import read_header
-from docmill.invoices.reader.items import balance, make_lines, resolve
+from docmill.invoices.reader.items import ResolvedLine, balance, make_lines, resolve
 from docmill.invoices.reader.lines import (
     LineTable,
     RawLine,
@@ -85,6 +85,12 @@ def detect_notation(sheet: TextSheet) -> TextSheet:
     return replace(sheet, mark=numbers.find_decimal_mark(texts), month_first=first)
 
 
+def _label_line(line: ResolvedLine) -> LabelledAmount:
+    """The amount of a line as one of those that totals are made of."""
+    figure = line.raw.figures["amount"]
+    return LabelledAmount("line", line.amount, 0.0, figure, "", figure.cell.page)
+
+
 def read_invoice(sheet: TextSheet) -> Invoice:
     """The invoice on these pages, whose notation is known."""
     phrases = find_phrases(sheet)
@@ -94,8 +100,7 @@ def read_invoice(sheet: TextSheet) -> Invoice:
     nets = {item.value for item in amounts if item.role == "net"}
     counted = add_products(sheet, _include_extras(_drop_copies(sheet, table.lines, sums), nets))
     lines = balance([resolve(raw) for raw in counted], sums)
-    total = sum((line.amount for line in lines), NOTHING) if lines else None
-    chosen = choose_totals(amounts, total)
+    chosen = choose_totals(amounts, [_label_line(line) for line in lines])
     items = make_lines(sheet, lines, 0.9 if chosen.lines_fit else 0.6)
     totals = make_totals(chosen, amounts)
     boxes = [value.box for path in _SUMS if (value := totals.get(path)) and value.box]

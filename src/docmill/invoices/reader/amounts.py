@@ -165,7 +165,8 @@ def _row_amounts(sheet: TextSheet, row: TextRow) -> Iterator[LabelledAmount]:
         last = follower is None or _has_label_between(row, figure, follower)
         kind, weight = find_role(label) if label else ("", 0.0)
         if kind:
-            worth = weight * (1 if last else EARLIER) * (EARLIER if _is_id_like(figure) else 1)
+            likely = not _is_id_like(figure) and not _is_part_of_words(figure)
+            worth = weight * (1 if last else EARLIER) * (1 if likely else EARLIER)
             yield from _amounts_of_readings(kind, worth, figure, label)
         elif last and label:
             yield LabelledAmount("", figure.number.value, 0.0, figure, label, figure.cell.page)
@@ -192,6 +193,15 @@ def _amounts_of_readings(
 def _is_id_like(figure: PrintedNumber) -> bool:
     """Whether a number is rather a telephone's or a tax office's: long, without any mark."""
     return len(figure.text) > LONG and figure.text.isdigit()
+
+
+def _is_part_of_words(figure: PrintedNumber) -> bool:
+    """Whether bare figures stand within words, as in `Net 15 days` and `Article 4(2)`."""
+    if figure.number.currency or set(figure.text) & set(".,'"):
+        return False
+    text = figure.cell.text
+    behind = text[figure.number.end :].strip()
+    return bool(behind) or text[: figure.number.start].endswith(("(", "/", "-"))
 
 
 def _is_money(figure: PrintedNumber) -> bool:

@@ -11,7 +11,6 @@ from docmill.invoices.reader.amounts import LabelledAmount
 MOST_PARTS: Final = 6
 CENT: Final = Decimal("0.01")
 SLACK: Final = int(TOLERANCE / CENT)
-WHOLE: Final = 100
 _OF_LINES: Final = frozenset({"charge", "discount", "rounding"})
 _OF_GROSS: Final = _OF_LINES | {"withholding"}
 
@@ -26,15 +25,9 @@ class Surroundings:
     of_lines: PartCounts
     of_gross: PartCounts
 
-    def count_parts(self, gap: Decimal, *, whole: bool = False) -> int | None:
-        """Of how many charges and discounts a gap is made; None where it is of none.
-
-        A gross in whole units may be rounded to them.
-        """
-        cents = _to_cents(gap)
-        if whole and abs(cents) < WHOLE:
-            return 0
-        return _look_up(self.of_gross, cents, WHOLE if whole else SLACK)
+    def count_parts(self, gap: Decimal, slack: Decimal) -> int | None:
+        """Of how many charges and discounts a gap is made; None where it is of none."""
+        return _look_up(self.of_gross, _to_cents(gap), _to_cents(slack))
 
     def fits_lines(self, total: Decimal) -> bool:
         """Whether the lines come to a total, with charges and discounts or without."""
@@ -66,7 +59,8 @@ def _signed_parts(amounts: Iterable[LabelledAmount], roles: frozenset[str]) -> l
     """
     likely: dict[int, LabelledAmount] = {}  # of each figure the first reading
     for item in amounts:
-        if item.role in roles and item.weight > 0.5 and item.value:
+        role = "withholding" if item.role == "tax" and item.value < 0 else item.role
+        if role in roles and item.weight > 0.5 and item.value:
             likely.setdefault(id(item.figure), item)
     found = dict.fromkeys(_signed_value(item) for item in likely.values())
     return list(found)[:MOST_PARTS]

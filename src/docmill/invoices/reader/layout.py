@@ -82,7 +82,7 @@ def _join_facing(rows: list[list[Word]]) -> list[list[Word]]:
 
 def _is_figures(row: Sequence[Word]) -> bool:
     """Whether a row is nothing but numbers printed like money, with or without a currency."""
-    marked = any(set(word.text) & set(".,€$£¥%") for word in row)
+    marked = any(set(word.text) & set(".,€$£¥%") or word.text == "0" for word in row)
     return marked and all(_MONEY_WORD.fullmatch(word.text) for word in row[:MAX_ROW])
 
 

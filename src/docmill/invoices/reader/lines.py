@@ -54,13 +54,14 @@ _STRAYS: Final = tuple(f.name for f in LINE_FIELDS if f.is_number and f.name != 
 
 @dataclass(frozen=True, slots=True)
 class RawLine:
-    """One line as it stands on the page: its numbers by kind, and the rows it takes."""
+    """One line as it stands on the page: its numbers by kind, and the columns that have one."""
 
     header: Header
     row: TextRow
     figures: dict[str, PrintedNumber]
     taken: tuple[PrintedNumber, ...] = ()
     extra: str = ""
+    places: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +136,9 @@ def read_body(sheet: TextSheet, header: Header, rows: Sequence[TextRow]) -> list
         counted = _is_numbered_next(row, header, len(anchors)) and (full or not ended)
         if (label == "carried" and not both) or (label == "other" and not full):
             continue
+        if not full and label not in _EXTRAS and _lacks_number(row, header, anchors):
+            ended = True
+            continue
         ended = ended or (not full and _sums_up(anchors, raw, label))
         if label in _ENDS and not (both or counted or _only_mentions(row, header, label)):
             ended = True
@@ -175,6 +179,13 @@ def _is_numbered_next(row: PlacedRow, header: Header, before: int) -> bool:
     """Whether a row's own number goes on from the lines before it."""
     figure = row.figure_of(header, "position")
     return figure is not None and figure.number.value == before + 1
+
+
+def _lacks_number(row: PlacedRow, header: Header, anchors: Sequence[RawLine]) -> bool:
+    """Whether a row has no number of its own, where every line before it has one."""
+    if not anchors or row.figure_of(header, "position"):
+        return False
+    return all("position" in anchor.places for anchor in anchors)
 
 
 def _only_mentions(row: PlacedRow, header: Header, label: str) -> bool:
@@ -253,7 +264,8 @@ def _mark_extra(raw: RawLine, label: str, full: bool) -> RawLine:
 def _make_raw(header: Header, row: PlacedRow, amount: PrintedNumber) -> RawLine:
     figures = {kind: found for kind in _STRAYS if (found := row.figure_of(header, kind))}
     figures["amount"] = amount
-    raw = RawLine(header, row.row, figures, tuple(row.numbers.values()))
+    places = frozenset(header.columns[index].kind for index in row.numbers)
+    raw = RawLine(header, row.row, figures, tuple(row.numbers.values()), places=places)
     return raw if "discount" in figures or _adds_up(figures) else _add_discount(raw, row)
 
 
@@ -291,6 +303,8 @@ def _add_strays(
     for row in placed:
         if row.row.index in known or row.row.index > anchors[-1].row.index + 12:
             continue
+        if row.row.index > anchors[-1].row.index and find_role(row.row.text)[0] in _ENDS:
+            break
         for kind in _STRAYS:
             figure = row.figure_of(header, kind)
             index = _nearest_line(by_page.get(row.row.page, []), row.row) if figure else None

@@ -26,6 +26,7 @@ MOST_UNNAMED: Final = 9
 UNNAMED: Final = 0.1  # what an amount is worth without a label
 NAMED: Final = 0.6
 NO_TAX: Final = 0.2  # what a tax of nothing is worth: any sum allows it
+LARGE: Final = 10_000  # in a currency without cents
 PART_COST: Final = 0.3  # for each charge or discount without which a sum does not close
 IN_ORDER: Final = 0.1
 OPEN: Final = -0.7  # what a sum is worth that does not close
@@ -89,18 +90,34 @@ class ChosenTotals:
         return abs(net + tax - gross) <= TOLERANCE
 
 
-def choose_totals(amounts: Sequence[LabelledAmount], lines: Decimal | None) -> ChosenTotals:
+def choose_totals(
+    amounts: Sequence[LabelledAmount], lines: Sequence[LabelledAmount]
+) -> ChosenTotals:
     """The net, tax and gross that labels and arithmetic support best together.
 
-    Where what the labels name does not add up, any amount may stand for any of them, if then all
-    of it does.
+    Where what the labels name does not add up, the lines may stand for the net, and then any
+    amount for any of them, if then all of it does.
     """
-    around = make_surroundings(amounts, lines)
+    total = sum((line.value for line in lines), NOTHING) if lines else None
+    around = make_surroundings(amounts, total)
     named = _best_set(amounts, around, ())
     if named.adds_up and named.tax and named.tax.value:
         return named
+    if total and named.tax and (by_lines := _net_by_lines(named, around, lines)):
+        return by_lines
     wider = _best_set(amounts, around, _unnamed_picks(amounts))
     return wider if _is_proven(wider) and wider.score > named.score + 0.4 else named
+
+
+def _net_by_lines(
+    named: ChosenTotals, around: Surroundings, lines: Sequence[LabelledAmount]
+) -> ChosenTotals | None:
+    """The set with what the lines come to as its net, where no net is named and so it closes."""
+    if named.net and named.net.amounts[0].role == "net":
+        return None
+    net = Pick(sum((line.value for line in lines), NOTHING), UNNAMED, tuple(lines))
+    made = _weigh(net, named.tax, named.gross, around)
+    return made if made.adds_up else None
 
 
 def _best_set(
@@ -182,7 +199,7 @@ def _weigh(
     parts = None
     if net and gross:
         gap = gross.value - net.value - (tax.value if tax else NOTHING)
-        parts = around.count_parts(gap, whole=_is_whole(gross) and not _is_whole(net))
+        parts = around.count_parts(gap, _rounding_of(net, gross))
         score += _sum_bonus(net, tax, gross, parts)
     if tax and (net or gross):
         score += _rate_bonus(net, tax, gross)
@@ -191,6 +208,16 @@ def _weigh(
     score += 1.0 if lines_fit else 0.0
     score -= 0.6 * sum(1 for pick in (net, gross) if pick and pick.value <= 0)
     return ChosenTotals(net, tax, gross, score, parts is not None, lines_fit)
+
+
+def _rounding_of(net: Pick, gross: Pick) -> Decimal:
+    """By how much a gross may be off: more where it is printed in whole units and the net is not,
+    and most where all amounts are rounded to whole units."""
+    if not _is_whole(gross):
+        return TOLERANCE
+    if not _is_whole(net):
+        return Decimal(1)
+    return Decimal(2) if abs(gross.value) >= LARGE else TOLERANCE
 
 
 def _is_whole(pick: Pick) -> bool:
