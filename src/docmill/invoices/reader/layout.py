@@ -29,6 +29,7 @@ _SIGN: Final = rf"(?:[A-Z]{{0,3}}[€$£¥₹]|Rp\.?|{'|'.join(sorted(CODES))})"
 _MONEY_WORD: Final = re.compile(
     rf"{_SIGN}|[:=]|{_SIGN}?[-+(]?\d[\d.,'’]*-?[)%]?(?:[€$£¥]|[A-Z]{{3}})?"
 )
+_MARKED: Final = re.compile(rf"[.,%]|{_SIGN}|^0$")
 _WORDY: Final = re.compile(r"[^\W\d_]{2}")
 _MONEY_WORDS: Final = frozenset({"rp", "idr", "usd", "eur", "sgd", "gbp", "rs", "inr", "chf", "rm"})
 
@@ -82,7 +83,7 @@ def _join_facing(rows: list[list[Word]]) -> list[list[Word]]:
 
 def _is_figures(row: Sequence[Word]) -> bool:
     """Whether a row is nothing but numbers printed like money, with or without a currency."""
-    marked = any(set(word.text) & set(".,€$£¥%") or word.text == "0" for word in row)
+    marked = any(_MARKED.search(word.text) for word in row)
     return marked and all(_MONEY_WORD.fullmatch(word.text) for word in row[:MAX_ROW])
 
 

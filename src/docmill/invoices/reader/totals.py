@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import lru_cache
 from itertools import pairwise, product
 from typing import Final
 
@@ -26,6 +27,7 @@ MOST_UNNAMED: Final = 9
 UNNAMED: Final = 0.1  # what an amount is worth without a label
 NAMED: Final = 0.6
 NO_TAX: Final = 0.2  # what a tax of nothing is worth: any sum allows it
+NAMED_RATE: Final = 0.6  # what it is worth that a tax is the share that its label names
 LARGE: Final = 10_000  # in a currency without cents
 PART_COST: Final = 0.3  # for each charge or discount without which a sum does not close
 IN_ORDER: Final = 0.1
@@ -251,8 +253,18 @@ def _rate_bonus(net: Pick | None, tax: Pick, gross: Pick | None) -> float:
     share = 100 * tax.value / base
     if not 0 <= share <= 30:
         return -1.5
-    slack = 100 * TOLERANCE / abs(base)
-    return 0.4 if any(abs(share - rate) <= slack + Decimal("0.005") for rate in RATES) else 0.0
+    slack = 100 * TOLERANCE / abs(base) + Decimal("0.005")
+    rate = _rate_in(tax.amounts[0].label) if len(tax.amounts) == 1 else None
+    if rate is not None and abs(share - rate) <= slack:
+        return NAMED_RATE
+    return 0.4 if any(abs(share - usual) <= slack for usual in RATES) else 0.0
+
+
+@lru_cache(maxsize=1024)
+def _rate_in(label: str) -> Decimal | None:
+    """The share that a label names."""
+    match = _PERCENT.search(label)
+    return Decimal(match[1].replace(",", ".")) if match else None
 
 
 _CENTS: Final = re.compile(r"[.,]\d\d\D*$")
@@ -317,11 +329,10 @@ def _make_tax(item: LabelledAmount, lines: Sequence[Values], sure: float) -> Inv
 
 
 def _labelled_rate(item: LabelledAmount) -> Value | None:
-    match = _PERCENT.search(item.label)
-    if not match:
+    match, rate = _PERCENT.search(item.label), _rate_in(item.label)
+    if not match or rate is None:
         return None
-    rate = format_number(Decimal(match[1].replace(",", ".")))
-    return Value(rate, 0.9, item.page, item.figure.box, match[0])
+    return Value(format_number(rate), 0.9, item.page, item.figure.box, match[0])
 
 
 def confidence_of(chosen: ChosenTotals) -> float:
