@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import lru_cache
 from typing import Final, Literal
 
 DecimalMark = Literal[".", ",", ""]
@@ -87,8 +88,13 @@ class Number:
 
 def find_numbers(text: str, mark: DecimalMark = "") -> list[Number]:
     """Every number in a text that stands by itself, from left to right."""
+    return list(_find_numbers(text, mark)) if _FIGURE.search(text) else []
+
+
+@lru_cache(maxsize=4096)
+def _find_numbers(text: str, mark: DecimalMark) -> tuple[Number, ...]:
     found: list[Number] = []
-    for match in _NUMBER.finditer(text) if _FIGURE.search(text) else ():
+    for match in _NUMBER.finditer(text):
         negative = bool(match["sign"] or match["sign2"] or match["minus"]) and "+" not in (
             match["sign"],
             match["sign2"],
@@ -104,7 +110,7 @@ def find_numbers(text: str, mark: DecimalMark = "") -> list[Number]:
             start = match.start() + bool(match["open"] and not match["close"])
             end = match.end() - bool(match["close"] and not match["open"])
             found.append(Number(signed, start, end, money, bool(match["percent"])))
-    return found
+    return tuple(found)
 
 
 def read_number(text: str, mark: DecimalMark = "") -> Number | None:

@@ -12,7 +12,7 @@ import pypdfium2
 
 from docmill.core.faults import MAX_PAGES, DocmillError
 from docmill.core.plugins import Steps, Tools
-from docmill.reading import ocr, pdfium, pictures
+from docmill.reading import form_fields, ocr, pdfium, pictures
 from docmill.reading.cleaning import clean
 from docmill.reading.order import order_lines
 from docmill.reading.page_json import KIND, PageRecord, pack_page, unpack_page
@@ -29,6 +29,7 @@ MAX_CHARS: Final = 10_000_000
 FEW_CHARS: Final = 40  # a stamp or a page number on a scan
 SOME_IMAGE: Final = 0.02  # of the page: less is no text to read
 MOST_IMAGE: Final = 0.5
+EDGE: Final = 0.04  # of the height: head and foot of a printed web page
 HARD: Final = 0.6
 
 _FACTS: Final = {
@@ -145,10 +146,12 @@ def _read_records(pdf: pdfium.Pdf, tools: Tools) -> Iterator[PageRecord]:
 
 
 def _read_page(pdf: pdfium.Pdf, index: int, look: ReadPicture) -> PageRecord:
+    fields = form_fields.read_fields(pdf, index)
     with pdfium.load_page(pdf, index) as handle:
         if not handle:
             return PageRecord(None, [f"page {index + 1} can't be read"], 0)
         shape, words, count = read_text_layer(handle, index + 1)
+        words = form_fields.add_fields(words, fields, shape)
         width, height = shape.size
         lines, (rules, marks) = order_lines(words, shape.size), find_rules_and_marks(handle, shape)
         page = Page(index + 1, round(width, 2), round(height, 2), lines, rules=rules, marks=marks)
@@ -180,10 +183,18 @@ def inspect_page(pdf: pdfium.Pdf, number: int) -> tuple[tuple[float, float], boo
 
 
 def _is_picture(words: Sequence[Word], handle: int, shape: pdfium.PageShape) -> bool:
-    """Little or no text, and images: much of the page where a few characters are text."""
-    if sum(len(word.text) for word in words) > FEW_CHARS:
+    """Little or no text, and images: much of the page where a few characters are text.
+
+    What a browser prints at the edges does not count. A page without any text may also be drawn.
+    """
+    edge = EDGE * shape.size[1]
+    inner = [word for word in words if edge < word.box.middle < shape.size[1] - edge]
+    if sum(len(word.text) for word in inner) > FEW_CHARS:
         return False
-    return pictures.image_share(handle, shape) >= (MOST_IMAGE if words else SOME_IMAGE)
+    share = pictures.image_share(handle, shape)
+    return share >= (MOST_IMAGE if inner else SOME_IMAGE) or (
+        not inner and pictures.is_drawn(handle)
+    )
 
 
 def _add_ocr(page: Page, handle: int, warnings: list[str], look: ReadPicture) -> Page:

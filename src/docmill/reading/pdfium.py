@@ -9,6 +9,7 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from ctypes import c_char_p, c_float, c_int, c_size_t, c_uint, c_ulong, c_void_p
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import repeat
 from typing import Any, Final
 
@@ -52,6 +53,9 @@ _code = bind("FPDFText_GetUnicode", c_uint, c_void_p, c_int, quick=True)
 _angle = bind("FPDFText_GetCharAngle", c_float, c_void_p, c_int, quick=True)
 _font = bind("FPDFText_GetFontInfo", c_ulong, c_void_p, c_int, c_void_p, c_ulong, c_void_p)
 _loose_box = bind("FPDFText_GetLooseCharBox", c_int, c_void_p, c_int, c_void_p, quick=True)
+
+
+_FONT_NAME: Final = ctypes.create_string_buffer(64)  # written anew by each question
 
 
 class PdfOpenError(Exception):
@@ -183,9 +187,13 @@ def read_characters(text: int, count: int, page: PageShape) -> Characters:
 
 def _is_bold(text: int, index: int) -> bool:
     """By the name of the font, which says it more often than its weight does."""
-    name = ctypes.create_string_buffer(64)
-    length = _font(text, index, name, len(name), None)
-    return 0 < length <= len(name) and any(word in name.value.lower() for word in _BOLD)
+    length = _font(text, index, _FONT_NAME, len(_FONT_NAME), None)
+    return 0 < length <= len(_FONT_NAME) and _names_bold(_FONT_NAME.value)
+
+
+@lru_cache(maxsize=512)
+def _names_bold(name: bytes) -> bool:
+    return any(word in name.lower() for word in _BOLD)
 
 
 def _read_codes(text: int, count: int) -> NDArray[np.uint32]:

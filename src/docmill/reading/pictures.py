@@ -22,6 +22,7 @@ SHOWN_DPI: Final = 144
 SHOWN_PIXELS: Final = 4_000_000
 MAX_OBJECTS: Final = 5000
 MAX_DEPTH: Final = 4
+DRAWN_SEGMENTS: Final = 300  # a few words; a letterhead's logo or a table's rules have fewer
 FORM: Final = 5
 _IMAGE: Final = 3
 _GRAY, _COLOUR = 1, 3
@@ -45,6 +46,26 @@ def image_share(page: int, shape: PageShape) -> float:
     area = (shape.right - shape.left) * (shape.top - shape.bottom)
     images = (each for each in iterate_page_objects(page) if _shows_image(each))
     return min(sum(_object_area(each, shape) for each in images) / area, 1.0)
+
+
+def is_drawn(page: int) -> bool:
+    """Whether the page has enough outlines to be text drawn without a font."""
+    paths = (each for each in iterate_page_objects(page) if object_kind(each) != _IMAGE)
+    segments = 0
+    for each in paths:
+        segments += _count_segments(each)
+        if segments >= DRAWN_SEGMENTS:
+            return True
+    return False
+
+
+def _count_segments(item: int, depth: int = 0) -> int:
+    kind = object_kind(item)
+    if kind == _PATH:
+        return max(_segment_count(item), 0)
+    if kind != FORM or depth == MAX_DEPTH:
+        return 0
+    return sum(_count_segments(each, depth + 1) for each in iterate_form_objects(item, room=500))
 
 
 def iterate_page_objects(page: int) -> Iterator[int]:

@@ -7,9 +7,9 @@ from decimal import Decimal
 from typing import Final
 
 from docmill.core.plugins import Tools
-from docmill.invoices.reader.amounts import find_amounts
+from docmill.invoices.reader.amounts import LabelledAmount, find_amounts
 from docmill.invoices.reader.header import read_header
-from docmill.invoices.reader.items import balance, make_lines, resolve
+from docmill.invoices.reader.items import ResolvedLine, balance, make_lines, resolve
 from docmill.invoices.reader.lines import (
     LineTable,
     RawLine,
@@ -26,6 +26,7 @@ from docmill.reading import dates, numbers
 from docmill.reading.labels import TextSheet, find_phrases
 from docmill.reading.pages import Page, PagedDocument
 
+COPIED: Final = 0.8  # of the rows of a page: so many are the same on a copy
 _ROLES_OF_SUMS: Final = frozenset({"net", "gross", "base"})
 _SUMS: Final = ("totals.net", "totals.tax", "totals.gross")
 _AMERICAN: Final = re.compile(r"\b(?:[A-Z]{2},? \d{5}(?:-\d{4})?|United States|USA)\b")
@@ -53,12 +54,41 @@ def _include_extras(lines: Sequence[RawLine], nets: set[Decimal]) -> Sequence[Ra
     return lines if alike and own not in nets and own + sum(extras) in nets else plain
 
 
+def _drop_copies(
+    sheet: TextSheet, lines: Sequence[RawLine], sums: set[Decimal]
+) -> Sequence[RawLine]:
+    """The lines of the original, where all tables say the same and one comes to a printed sum."""
+    tables: dict[int, list[RawLine]] = {}
+    for raw in lines:
+        tables.setdefault(raw.header.first, []).append(raw)
+    texts = {tuple(raw.row.text for raw in table) for table in tables.values()}
+    if len(tables) < 2 or len(texts) > 1:
+        return lines
+    first = next(iter(tables.values()))
+    own = sum((raw.figures["amount"].number.value for raw in first), NOTHING)
+    proven = own in sums and own * len(tables) not in sums
+    return first if proven or _is_copied(sheet, {raw.row.page for raw in lines}) else lines
+
+
+def _is_copied(sheet: TextSheet, pages: set[int]) -> bool:
+    """Whether pages say the same all over."""
+    texts = [{row.text for row in sheet.rows if row.page == page} for page in pages]
+    shared = set[str].intersection(*texts)
+    return len(pages) > 1 and len(shared) >= COPIED * max(map(len, texts))
+
+
 def detect_notation(sheet: TextSheet) -> TextSheet:
     """The sheet with how its numbers and dates are to be read."""
     texts = [row.text for row in sheet.rows]
     first = dates.has_month_first(texts)
     first = first if first is not None else any(_AMERICAN.search(text) for text in texts)
     return replace(sheet, mark=numbers.find_decimal_mark(texts), month_first=first)
+
+
+def _label_line(line: ResolvedLine) -> LabelledAmount:
+    """The amount of a line as one of those that totals are made of."""
+    figure = line.raw.figures["amount"]
+    return LabelledAmount("line", line.amount, 0.0, figure, "", figure.cell.page)
 
 
 def read_invoice(sheet: TextSheet) -> Invoice:
@@ -68,10 +98,9 @@ def read_invoice(sheet: TextSheet) -> Invoice:
     amounts = find_amounts(sheet, table.rows)
     sums = {item.value for item in amounts if item.role in _ROLES_OF_SUMS}
     nets = {item.value for item in amounts if item.role == "net"}
-    counted = add_products(sheet, _include_extras(table.lines, nets))
+    counted = add_products(sheet, _include_extras(_drop_copies(sheet, table.lines, sums), nets))
     lines = balance([resolve(raw) for raw in counted], sums)
-    total = sum((line.amount for line in lines), NOTHING) if lines else None
-    chosen = choose_totals(amounts, total)
+    chosen = choose_totals(amounts, [_label_line(line) for line in lines])
     items = make_lines(sheet, lines, 0.9 if chosen.lines_fit else 0.6)
     totals = make_totals(chosen, amounts)
     boxes = [value.box for path in _SUMS if (value := totals.get(path)) and value.box]

@@ -11,6 +11,7 @@ from docmill.invoices.reader import lexicon
 from docmill.invoices.reader.layout import PrintedNumber, find_figures
 from docmill.reading import labels
 from docmill.reading.labels import TextCell, TextRow, TextSheet
+from docmill.reading.numbers import CODES
 from docmill.reading.pages import Box
 
 Role = str
@@ -90,7 +91,7 @@ def _role_of_sum(text: str) -> tuple[Role, float]:
     tax = _TAX.search(text)
     if tax:
         return _role_of_taxed(text, tax.start())
-    if _GROSS.search(text) and not _SURELY_NET.search(text):
+    if _SURELY_GROSS.search(text) or (_GROSS.search(text) and not _SURELY_NET.search(text)):
         return "gross", 1.0
     if _NET.search(text):
         return "net", 0.8 if _SUB.search(text) else 1.0
@@ -124,6 +125,10 @@ PROSE: Final = 70
 LONG: Final = 6
 _CONTEXT: Final = re.compile(
     rf"(?:\b{lexicon.amount_words('context')}|(?<!\w)[x×*@])\s*$", re.IGNORECASE
+)
+_MONEY_SIGN: Final = re.compile(
+    rf"(?<!\w)(?:[A-Z]{{0,3}}[$€£¥₹]|{'|'.join(sorted(CODES))}|[Rr][ps]|RM|S?Fr|K[čc]|zł|Ft|kr|F?CFA)"
+    r"(?!\w)\.?"
 )
 _LETTERS: Final = re.compile(r"[^\W\d_]\.?[^\W\d_]")
 
@@ -160,7 +165,8 @@ def _row_amounts(sheet: TextSheet, row: TextRow) -> Iterator[LabelledAmount]:
         last = follower is None or _has_label_between(row, figure, follower)
         kind, weight = find_role(label) if label else ("", 0.0)
         if kind:
-            worth = weight * (1 if last else EARLIER) * (EARLIER if _is_id_like(figure) else 1)
+            likely = not _is_id_like(figure) and not _is_part_of_words(figure)
+            worth = weight * (1 if last else EARLIER) * (1 if likely else EARLIER)
             yield from _amounts_of_readings(kind, worth, figure, label)
         elif last and label:
             yield LabelledAmount("", figure.number.value, 0.0, figure, label, figure.cell.page)
@@ -187,6 +193,15 @@ def _amounts_of_readings(
 def _is_id_like(figure: PrintedNumber) -> bool:
     """Whether a number is rather a telephone's or a tax office's: long, without any mark."""
     return len(figure.text) > LONG and figure.text.isdigit()
+
+
+def _is_part_of_words(figure: PrintedNumber) -> bool:
+    """Whether bare figures stand within words, as in `Net 15 days` and `Article 4(2)`."""
+    if figure.number.currency or set(figure.text) & set(".,'"):
+        return False
+    text = figure.cell.text
+    behind = text[figure.number.end :].strip()
+    return bool(behind) or text[: figure.number.start].endswith(("(", "/", "-"))
 
 
 def _is_money(figure: PrintedNumber) -> bool:
@@ -218,7 +233,7 @@ def _join_label(left: list[TextCell], index: int) -> str:
 
 
 def _without_money(text: str) -> str:
-    return re.sub(r"\b(?:EUR|USD|IDR|GBP|Rp|CHF|INR|Rs|SGD|DEM)\b\.?", "", text)
+    return _MONEY_SIGN.sub("", text)
 
 
 def _without_numbers(text: str) -> str:

@@ -7,7 +7,7 @@ from statistics import median
 from typing import Final
 
 from docmill.reading.labels import TextCell, TextRow, TextSheet, make_cell, squeeze
-from docmill.reading.numbers import DecimalMark, Number, find_numbers
+from docmill.reading.numbers import CODES, DecimalMark, Number, find_numbers
 from docmill.reading.order import group_by_level
 from docmill.reading.pages import Box, Page, Word
 
@@ -24,6 +24,13 @@ _GLUED: Final = re.compile(
     rf"|([^\W\d_]{{2,}}|\d{{1,2}}%?)((?:Rp\.?|IDR|USD|EUR|[€$£]){_AMOUNT})"
 )
 _RULE: Final = re.compile(r"[._=-]{4,}")  # leaders and rules drawn with characters
+FACING: Final = 0.75  # of the height: how far an amount may stand higher or lower than its words
+_SIGN: Final = rf"(?:[A-Z]{{0,3}}[€$£¥₹]|Rp\.?|{'|'.join(sorted(CODES))})"
+_MONEY_WORD: Final = re.compile(
+    rf"{_SIGN}|[:=]|{_SIGN}?[-+(]?\d[\d.,'’]*-?[)%]?(?:[€$£¥]|[A-Z]{{3}})?"
+)
+_MARKED: Final = re.compile(rf"[.,%]|{_SIGN}|^0$")
+_WORDY: Final = re.compile(r"[^\W\d_]{2}")
 _MONEY_WORDS: Final = frozenset({"rp", "idr", "usd", "eur", "sgd", "gbp", "rs", "inr", "chf", "rm"})
 
 
@@ -46,12 +53,53 @@ def split_rows(page: Page, first: int) -> list[TextRow]:
     words = [word for word in page.words if not word.angle and not _RULE.fullmatch(word.text)]
     upright = [part for word in words for part in _split_glued(word)]
     found: list[TextRow] = []
-    for at, row in enumerate(_limit_rows(group_by_level(upright)), first):
+    for at, row in enumerate(_limit_rows(_join_facing(group_by_level(upright))), first):
         shown, hidden = _separate_layers(row)
         found.append(
             TextRow(tuple(_split_cells(shown, page.number)), page.number, at, tuple(hidden))
         )
     return found
+
+
+def _join_facing(rows: list[list[Word]]) -> list[list[Word]]:
+    """Rows, an amount that stands a little higher or lower than its words put beside them."""
+    partners: dict[int, int] = {}
+    reached: dict[int, float] = {}
+    for at, row in enumerate(rows):
+        if not _is_figures(row):
+            continue
+        beside = [other for other in (at - 1, at + 1) if 0 <= other < len(rows)]
+        near = [(_offset(row, rows[other]), other) for other in beside if _faces(row, rows[other])]
+        if near and min(near)[0] < reached.get(min(near)[1], FACING):
+            reached[min(near)[1]] = min(near)[0]
+            partners[min(near)[1]] = at
+    taken = set(partners.values())
+    return [
+        sorted([*row, *rows[partners[at]]], key=lambda word: word.box.x0) if at in partners else row
+        for at, row in enumerate(rows)
+        if at not in taken
+    ]
+
+
+def _is_figures(row: Sequence[Word]) -> bool:
+    """Whether a row is nothing but numbers printed like money, with or without a currency."""
+    marked = any(_MARKED.search(word.text) for word in row)
+    return marked and all(_MONEY_WORD.fullmatch(word.text) for word in row[:MAX_ROW])
+
+
+def _faces(row: Sequence[Word], other: Sequence[Word]) -> bool:
+    """Whether two rows overlap in height and nowhere else, and the other one has words."""
+    if _offset(row, other) >= FACING or _is_figures(other):
+        return False
+    if not any(_WORDY.search(word.text) for word in other):
+        return False
+    return not any(one.box.shares_width(two.box) for one in row for two in other[:MAX_ROW])
+
+
+def _offset(row: Sequence[Word], other: Sequence[Word]) -> float:
+    """How far rows lie apart, in heights."""
+    one, two = row[0].box, other[0].box
+    return abs(one.middle - two.middle) / max(min(one.height, two.height), 1.0)
 
 
 def _limit_rows(rows: Iterable[list[Word]]) -> Iterator[list[Word]]:

@@ -44,6 +44,7 @@ SAMPLE: Final = 8  # rows that are asked which columns add up
 COLUMNS: Final = 6
 LONG: Final = 5  # words: what a payment that is subtracted is called at most
 STRAY: Final = 5.0  # of the height: how far from its amount a quantity or price may stand
+_WORD: Final = re.compile(r"[^\W\d_]{3}")
 _ENDS: Final = frozenset(
     {"net", "gross", "tax", "due", "paid", "base", "other_base", "withholding"}
 )
@@ -53,13 +54,14 @@ _STRAYS: Final = tuple(f.name for f in LINE_FIELDS if f.is_number and f.name != 
 
 @dataclass(frozen=True, slots=True)
 class RawLine:
-    """One line as it stands on the page: its numbers by kind, and the rows it takes."""
+    """One line as it stands on the page: its numbers by kind, and the columns that have one."""
 
     header: Header
     row: TextRow
     figures: dict[str, PrintedNumber]
     taken: tuple[PrintedNumber, ...] = ()
     extra: str = ""
+    places: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,9 +134,12 @@ def read_body(sheet: TextSheet, header: Header, rows: Sequence[TextRow]) -> list
         full = "quantity" in raw.figures or "unit_price" in raw.figures
         both = "quantity" in raw.figures and "unit_price" in raw.figures
         counted = _is_numbered_next(row, header, len(anchors)) and (full or not ended)
-        if label == "carried" and not both:
+        if (label == "carried" and not both) or (label == "other" and not full):
             continue
-        ended = ended or (not full and _sums_up(anchors, raw))
+        if not full and label not in _EXTRAS and _lacks_number(row, header, anchors):
+            ended = True
+            continue
+        ended = ended or (not full and _sums_up(anchors, raw, label))
         if label in _ENDS and not (both or counted or _only_mentions(row, header, label)):
             ended = True
         elif not ended or counted or (full and _adds_up(raw.figures)):
@@ -149,12 +154,20 @@ def _row_role(row: PlacedRow, header: Header, amount: PrintedNumber) -> str:
     return near if near in _ENDS and whole not in _ENDS else whole
 
 
-def _sums_up(anchors: Sequence[RawLine], raw: RawLine) -> bool:
-    """Whether an amount by itself is what the lines above it come to."""
-    if len(anchors) < 2:
+def _sums_up(anchors: Sequence[RawLine], raw: RawLine, label: str) -> bool:
+    """Whether an amount by itself is what the lines above it come to, or those of its page.
+
+    After a single line it may also be one more, where words say so.
+    """
+    if not anchors or (len(anchors) < 2 and not label and _has_words(raw.row)):
         return False
-    total = sum((_likeliest_amount(anchor) for anchor in anchors), Decimal(0))
-    return total in raw.figures["amount"].number.readings
+    here = [anchor for anchor in anchors if anchor.row.page == raw.row.page]
+    totals = {sum(map(_likeliest_amount, each), Decimal(0)) for each in (anchors, here) if each}
+    return any(reading in totals for reading in raw.figures["amount"].number.readings)
+
+
+def _has_words(row: TextRow) -> bool:
+    return any(_WORD.search(cell.text) for cell in row.cells)
 
 
 def _likeliest_amount(raw: RawLine) -> Decimal:
@@ -166,6 +179,13 @@ def _is_numbered_next(row: PlacedRow, header: Header, before: int) -> bool:
     """Whether a row's own number goes on from the lines before it."""
     figure = row.figure_of(header, "position")
     return figure is not None and figure.number.value == before + 1
+
+
+def _lacks_number(row: PlacedRow, header: Header, anchors: Sequence[RawLine]) -> bool:
+    """Whether a row has no number of its own, where every line before it has one."""
+    if not anchors or row.figure_of(header, "position"):
+        return False
+    return all("position" in anchor.places for anchor in anchors)
 
 
 def _only_mentions(row: PlacedRow, header: Header, label: str) -> bool:
@@ -244,7 +264,8 @@ def _mark_extra(raw: RawLine, label: str, full: bool) -> RawLine:
 def _make_raw(header: Header, row: PlacedRow, amount: PrintedNumber) -> RawLine:
     figures = {kind: found for kind in _STRAYS if (found := row.figure_of(header, kind))}
     figures["amount"] = amount
-    raw = RawLine(header, row.row, figures, tuple(row.numbers.values()))
+    places = frozenset(header.columns[index].kind for index in row.numbers)
+    raw = RawLine(header, row.row, figures, tuple(row.numbers.values()), places=places)
     return raw if "discount" in figures or _adds_up(figures) else _add_discount(raw, row)
 
 
@@ -282,6 +303,8 @@ def _add_strays(
     for row in placed:
         if row.row.index in known or row.row.index > anchors[-1].row.index + 12:
             continue
+        if row.row.index > anchors[-1].row.index and find_role(row.row.text)[0] in _ENDS:
+            break
         for kind in _STRAYS:
             figure = row.figure_of(header, kind)
             index = _nearest_line(by_page.get(row.row.page, []), row.row) if figure else None
@@ -389,11 +412,17 @@ def _prove_line(
     row: TextRow, found: list[PrintedNumber], shares: list[PrintedNumber]
 ) -> Iterator[RawLine]:
     pairs = [both for one in combinations(found[:-1], 2) for both in (one, one[::-1])]
+    pairs.sort(key=lambda pair: _has_cents(pair[0]) > _has_cents(pair[1]))
     for (quantity, price), share in product(pairs, (None, *shares)):
         tried = {"quantity": quantity, "unit_price": price, "amount": found[-1]}
         tried |= {"discount": share} if share else {}
         if any(amount for *_, amount in fit_readings(tried)):
             yield RawLine(_row_header(row, tried), row, tried, tuple(tried.values()))
+
+
+def _has_cents(figure: PrintedNumber) -> bool:
+    """Whether a number is printed as prices are."""
+    return bool(figure.number.currency) or figure.text[-3:-2] in {".", ","}
 
 
 def _row_header(row: TextRow, known: dict[str, PrintedNumber]) -> Header:

@@ -13,8 +13,8 @@ from docmill.invoices.reader.layout import PrintedNumber, find_figures
 from docmill.invoices.reader.lexicon import CURRENCY_MARKS, HEADINGS
 from docmill.reading import labels
 from docmill.reading.labels import TextCell, TextRow, TextSheet, make_cell, squeeze
-from docmill.reading.numbers import DecimalMark, find_numbers
-from docmill.reading.pages import Box, Word, bounding_box
+from docmill.reading.numbers import DecimalMark, Number, find_numbers, interpret_digits
+from docmill.reading.pages import Word, bounding_box
 
 MAX_HEADING_WORDS: Final = 6
 MAX_HEADING_CHARS: Final = 45
@@ -163,7 +163,16 @@ def _read_header(sheet: TextSheet, row: TextRow) -> Header | None:
             first, last = min(first, at), max(last, at)
             at += step
     made = sorted((_make_column(*pair) for pair in columns), key=lambda column: column.x0)
-    return Header(tuple(made), row.page, first, last)
+    return Header(_name_count(made), row.page, first, last)
+
+
+def _name_count(columns: Sequence[Column]) -> tuple[Column, ...]:
+    """Columns, one that is called units the quantity where no other is."""
+    if any(column.kind == "quantity" for column in columns):
+        return tuple(columns)
+    return tuple(
+        replace(column, kind="quantity") if column.kind == "unit" else column for column in columns
+    )
 
 
 def _is_numeric(row: TextRow, sheet: TextSheet) -> bool:
@@ -304,6 +313,7 @@ ALONE: Final = 9.0  # the cost of a number that is between a column's neighbours
 WORDY: Final = frozenset(
     {"date", *(field.name for field in LINE_FIELDS if field.read and not field.is_number)}
 )
+_COUNTED: Final = re.compile(r"\d{1,6}(?:[.,]\d{1,3})?[^\W\d_]{1,6}\.?")  # glued to its unit
 _PERCENT: Final = frozenset({"discount", "tax_rate", ""})
 
 
@@ -337,16 +347,32 @@ def place_numbers(header: Header, rows: Sequence[TextRow], mark: DecimalMark) ->
     """Every row with its numbers in their columns: by the headings, then by each other's edges."""
     edges: dict[int, ColumnEdges] = {}
     placed: list[PlacedRow] = []
-    found = [find_figures(row, mark) for row in rows]
+    found = [_find_counts(row, find_figures(row, mark)) for row in rows]
     for _ in range(2):
         placed = [_place_row(header, *pair, edges) for pair in zip(rows, found, strict=True)]
         edges = _measure_edges(placed)
     return placed
 
 
+def _find_counts(row: TextRow, found: list[PrintedNumber]) -> list[PrintedNumber]:
+    """The numbers of a row, with cells like `3pcs`."""
+    glued = [cell for cell in row.cells if _COUNTED.fullmatch(cell.text)]
+    if not glued:
+        return found
+    counts: list[PrintedNumber] = []
+    for cell in glued:
+        end = next(at for at, char in enumerate(cell.text) if char.isalpha())
+        number = Number(interpret_digits(cell.text[:end].strip()), 0, end)
+        if number.readings and not any(figure.cell is cell for figure in found):
+            counts.append(PrintedNumber(number, cell, cell.place(0, end), row.index))
+    return sorted([*found, *counts], key=lambda figure: figure.box.x0)
+
+
 def _measure_edges(placed: Sequence[PlacedRow]) -> dict[int, ColumnEdges]:
+    """Of each column, by the rows that have several numbers: a foot may stand elsewhere."""
     inside: dict[int, list[PrintedNumber]] = {}
-    for row in placed:
+    full = [row for row in placed if len(row.numbers) > 1]
+    for row in full or placed:
         for index, figure in row.numbers.items():
             inside.setdefault(index, []).append(figure)
     return {
@@ -416,17 +442,23 @@ def _misfit(header: Header, index: int, figure: PrintedNumber, edges: ColumnEdge
     inside = column.x0 - 2 <= (box.x0 + box.x1) / 2 <= column.x1 + 2
     if inside and cost < FAR:
         return min(cost, 6.0)
-    if not edges and _is_in_slot(header, index, box):
+    if not edges and _is_in_slot(header, index, figure):
         return min(cost, ALONE)
     return cost if cost < FAR else FAR * 4
 
 
-def _is_in_slot(header: Header, index: int, box: Box) -> bool:
-    """Whether a number stands under no other heading between this column's neighbours."""
-    columns = header.columns
+def _is_in_slot(header: Header, index: int, figure: PrintedNumber) -> bool:
+    """Whether a number stands under no other heading between this column's neighbours.
+
+    Beside words only a cell that is nothing but the number does: words have numbers in them.
+    """
+    columns, box = header.columns, figure.box
     left = columns[index - 1] if index else None
     right = columns[index + 1] if index + 1 < len(columns) else None
-    after = columns[index].x0 if left is None or left.kind in WORDY else left.x1
+    beside_words = left is None or left.kind in WORDY
+    counted = columns[index].kind == "quantity" and left is None
+    bare = len(figure.text) == len(figure.cell.text) and (counted or not figure.text.isdigit())
+    after = columns[index].x0 if beside_words and not bare else left.x1 if left else box.x0
     return box.x0 >= after - 2 and (right is None or box.x1 <= right.x0 + 1)
 
 
@@ -434,6 +466,8 @@ def _kind_fits(column: Column, figure: PrintedNumber) -> bool:
     number = figure.number
     if number.percent:
         return column.kind in _PERCENT
+    if figure.cell.text[number.end : number.end + 1].isalpha():
+        return column.kind == "quantity"
     if column.kind == "position":
         return (
             number.value == int(number.value) and 0 <= number.value < 10000 and not number.currency

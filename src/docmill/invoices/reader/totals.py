@@ -4,11 +4,13 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from itertools import product
+from functools import lru_cache
+from itertools import pairwise, product
 from typing import Final
 
 from docmill.invoices.checks import TOLERANCE
 from docmill.invoices.reader.amounts import LabelledAmount
+from docmill.invoices.reader.equation import Surroundings, make_surroundings
 from docmill.invoices.reader.model import (
     InvoiceTax,
     Values,
@@ -23,7 +25,13 @@ from docmill.reading.pages import Value
 MOST: Final = 12
 MOST_UNNAMED: Final = 9
 UNNAMED: Final = 0.1  # what an amount is worth without a label
+NAMED: Final = 0.6
 NO_TAX: Final = 0.2  # what a tax of nothing is worth: any sum allows it
+NAMED_RATE: Final = 0.6  # what it is worth that a tax is the share that its label names
+LARGE: Final = 10_000  # in a currency without cents
+PART_COST: Final = 0.3  # for each charge or discount without which a sum does not close
+IN_ORDER: Final = 0.1
+OPEN: Final = -0.7  # what a sum is worth that does not close
 NEIGHBOURS: Final = 3  # rows between the taxes of two rates, at most
 RATES: Final = tuple(
     Decimal(rate)
@@ -50,7 +58,7 @@ RATES: Final = tuple(
     )
 )
 _STANDS_FOR_GROSS: Final = {"gross": 1.0, "due": 0.75, "paid": 0.35}
-_STANDS_FOR_NET: Final = {"net": 1.0, "base": 0.7, "gross": 0.4}
+_STANDS_FOR_NET: Final = {"net": 1.0, "base": 0.7, "gross": 0.4, "paid": 0.25, "discount": 0.25}
 _KEPT_APART: Final = frozenset(
     {"paid", "due", "withholding", "discount", "charge", "other", "other_base", "carried"}
 )
@@ -84,37 +92,50 @@ class ChosenTotals:
         return abs(net + tax - gross) <= TOLERANCE
 
 
-@dataclass(frozen=True, slots=True)
-class Adjustments:
-    """What else the set is held against."""
-
-    lines: Decimal | None
-    charges: Decimal
-    discounts: Decimal
-
-
-def choose_totals(amounts: Sequence[LabelledAmount], lines: Decimal | None) -> ChosenTotals:
+def choose_totals(
+    amounts: Sequence[LabelledAmount], lines: Sequence[LabelledAmount]
+) -> ChosenTotals:
     """The net, tax and gross that labels and arithmetic support best together.
 
-    Where what the labels name does not add up, any amount may stand for any of them, if then all
-    of it does.
+    Where what the labels name does not add up, the lines may stand for the net, and then any
+    amount for any of them, if then all of it does.
     """
-    around = Adjustments(lines, _sum_role(amounts, "charge"), _sum_role(amounts, "discount"))
+    total = sum((line.value for line in lines), NOTHING) if lines else None
+    around = make_surroundings(amounts, total)
     named = _best_set(amounts, around, ())
     if named.adds_up and named.tax and named.tax.value:
         return named
+    if total and named.tax and (by_lines := _net_by_lines(named, around, lines)):
+        return by_lines
     wider = _best_set(amounts, around, _unnamed_picks(amounts))
     return wider if _is_proven(wider) and wider.score > named.score + 0.4 else named
 
 
+def _net_by_lines(
+    named: ChosenTotals, around: Surroundings, lines: Sequence[LabelledAmount]
+) -> ChosenTotals | None:
+    """The set with what the lines come to as its net, where no net is named and so it closes."""
+    if named.net and named.net.amounts[0].role == "net":
+        return None
+    net = Pick(sum((line.value for line in lines), NOTHING), UNNAMED, tuple(lines))
+    made = _weigh(net, named.tax, named.gross, around)
+    return made if made.adds_up else None
+
+
 def _best_set(
-    amounts: Sequence[LabelledAmount], around: Adjustments, others: Sequence[Pick]
+    amounts: Sequence[LabelledAmount], around: Surroundings, others: Sequence[Pick]
 ) -> ChosenTotals:
     nets = [*_picks_of_roles(amounts, _STANDS_FOR_NET), *others]
-    taxes = [*_picks_of_roles(amounts, {"tax": 1.0}), *_tax_sums(amounts), *others]
+    taxes = [*_picks_of_roles(amounts, {"tax": 1.0}), *_tax_sums(amounts)]
+    taxes += () if any(_is_named(pick) for pick in taxes) else others
     grosses = [*_picks_of_roles(amounts, _STANDS_FOR_GROSS), *others]
     sets = product((*nets, None), (*taxes, None), (*grosses, None))
     return max((_weigh(*made, around) for made in sets), key=lambda made: made.score)
+
+
+def _is_named(pick: Pick) -> bool:
+    """Whether a label says what an amount of money is."""
+    return bool(pick.value) and pick.weight > NAMED and _is_printed_as_money(pick.amounts[0])
 
 
 def _unnamed_picks(amounts: Iterable[LabelledAmount]) -> list[Pick]:
@@ -137,14 +158,6 @@ def _is_proven(chosen: ChosenTotals) -> bool:
         return False
     usual = _rate_bonus(chosen.net, chosen.tax, chosen.gross) > 0
     return usual and (chosen.lines_fit or chosen.tax.weight > 0.5)
-
-
-def _sum_role(amounts: Iterable[LabelledAmount], role: str) -> Decimal:
-    likely: dict[int, Decimal] = {}  # of each figure the first reading
-    for item in amounts:
-        if item.role == role and item.weight > 0.5:
-            likely.setdefault(id(item.figure), abs(item.value))
-    return sum(dict.fromkeys(likely.values()), NOTHING)
 
 
 def _picks_of_roles(amounts: Iterable[LabelledAmount], roles: dict[str, float]) -> list[Pick]:
@@ -170,7 +183,7 @@ def _tax_sums(amounts: Iterable[LabelledAmount]) -> list[Pick]:
     for item in amounts:
         shown = item.value > 0 and _is_printed_as_money(item)
         if item.role == "tax" and item.weight >= 0.5 and shown:
-            rows[item.page, item.figure.row] = item
+            rows.setdefault((item.page, item.figure.row), item)
     several = list(rows.values())
     runs: list[list[LabelledAmount]] = [[]]
     for item in several:
@@ -182,35 +195,52 @@ def _tax_sums(amounts: Iterable[LabelledAmount]) -> list[Pick]:
 
 
 def _weigh(
-    net: Pick | None, tax: Pick | None, gross: Pick | None, around: Adjustments
+    net: Pick | None, tax: Pick | None, gross: Pick | None, around: Surroundings
 ) -> ChosenTotals:
     score = sum(pick.weight for pick in (net, tax, gross) if pick)
-    adds_up = False
+    parts = None
     if net and gross:
-        adds_up = _adds_up(net.value, tax.value if tax else NOTHING, gross.value, around)
-        score += _sum_bonus(net, tax, gross, adds_up)
+        gap = gross.value - net.value - (tax.value if tax else NOTHING)
+        parts = around.count_parts(gap, _rounding_of(net, gross))
+        score += _sum_bonus(net, tax, gross, parts)
     if tax and (net or gross):
         score += _rate_bonus(net, tax, gross)
-    lines_fit = _lines_fit(net, gross, around)
+    score += _order_bonus(net, tax, gross)
+    lines_fit = any(around.fits_lines(pick.value) for pick in (net, gross) if pick)
     score += 1.0 if lines_fit else 0.0
     score -= 0.6 * sum(1 for pick in (net, gross) if pick and pick.value <= 0)
-    return ChosenTotals(net, tax, gross, score, adds_up, lines_fit)
+    return ChosenTotals(net, tax, gross, score, parts is not None, lines_fit)
 
 
-def _adds_up(net: Decimal, tax: Decimal, gross: Decimal, around: Adjustments) -> bool:
-    if abs(net + tax - gross) <= TOLERANCE:
-        return True
-    other = {around.charges, -around.discounts, around.charges - around.discounts} - {NOTHING}
-    return bool(tax) and any(abs(net + part + tax - gross) <= TOLERANCE for part in other)
+def _rounding_of(net: Pick, gross: Pick) -> Decimal:
+    """By how much a gross may be off: more where it is printed in whole units and the net is not,
+    and most where all amounts are rounded to whole units."""
+    if not _is_whole(gross):
+        return TOLERANCE
+    if not _is_whole(net):
+        return Decimal(1)
+    return Decimal(2) if abs(gross.value) >= LARGE else TOLERANCE
 
 
-def _sum_bonus(net: Pick, tax: Pick | None, gross: Pick, adds_up: bool) -> float:
-    exact = abs(net.value + (tax.value if tax else 0) - gross.value) <= TOLERANCE
-    if adds_up:
-        return (2.0 if exact else 1.4) if tax and tax.value else 0.8 if tax else 0.3
+def _is_whole(pick: Pick) -> bool:
+    """Whether an amount is printed without cents."""
+    return pick.value == int(pick.value) and not _CENTS.search(pick.amounts[0].figure.text)
+
+
+def _order_bonus(net: Pick | None, tax: Pick | None, gross: Pick | None) -> float:
+    """A foot goes from net over tax to gross."""
+    rows = [min(item.figure.row for item in pick.amounts[:1]) for pick in (net, tax, gross) if pick]
+    return IN_ORDER * sum(one <= two for one, two in pairwise(rows))
+
+
+def _sum_bonus(net: Pick, tax: Pick | None, gross: Pick, parts: int | None) -> float:
+    """What it is worth that net and tax come to the gross, with how many other amounts."""
+    if parts is not None:
+        closed = 2.0 if tax and tax.value else 0.8 if tax else 0.3
+        return closed - (PART_COST * parts if tax else 0)
     if tax is None and net.value and Decimal("0.01") < gross.value / net.value - 1 < Decimal("0.3"):
         return -0.2
-    return -1.6
+    return OPEN
 
 
 def _rate_bonus(net: Pick | None, tax: Pick, gross: Pick | None) -> float:
@@ -223,19 +253,21 @@ def _rate_bonus(net: Pick | None, tax: Pick, gross: Pick | None) -> float:
     share = 100 * tax.value / base
     if not 0 <= share <= 30:
         return -1.5
-    slack = 100 * TOLERANCE / abs(base)
-    return 0.4 if any(abs(share - rate) <= slack + Decimal("0.005") for rate in RATES) else 0.0
+    slack = 100 * TOLERANCE / abs(base) + Decimal("0.005")
+    rate = _rate_in(tax.amounts[0].label) if len(tax.amounts) == 1 else None
+    if rate is not None and abs(share - rate) <= slack:
+        return NAMED_RATE
+    return 0.4 if any(abs(share - usual) <= slack for usual in RATES) else 0.0
 
 
-def _lines_fit(net: Pick | None, gross: Pick | None, around: Adjustments) -> bool:
-    if around.lines is None or not around.lines:
-        return False
-    sums = {around.lines, around.lines - around.discounts, around.lines + around.charges}
-    sums.add(around.lines + around.charges - around.discounts)
-    targets = [pick.value for pick in (net, gross) if pick]
-    return any(abs(total - target) <= TOLERANCE for total in sums for target in targets)
+@lru_cache(maxsize=1024)
+def _rate_in(label: str) -> Decimal | None:
+    """The share that a label names."""
+    match = _PERCENT.search(label)
+    return Decimal(match[1].replace(",", ".")) if match else None
 
 
+_CENTS: Final = re.compile(r"[.,]\d\d\D*$")
 _PERCENT: Final = re.compile(r"(\d{1,2}(?:[.,]\d{1,2})?)\s?%")
 
 
@@ -297,11 +329,10 @@ def _make_tax(item: LabelledAmount, lines: Sequence[Values], sure: float) -> Inv
 
 
 def _labelled_rate(item: LabelledAmount) -> Value | None:
-    match = _PERCENT.search(item.label)
-    if not match:
+    match, rate = _PERCENT.search(item.label), _rate_in(item.label)
+    if not match or rate is None:
         return None
-    rate = format_number(Decimal(match[1].replace(",", ".")))
-    return Value(rate, 0.9, item.page, item.figure.box, match[0])
+    return Value(format_number(rate), 0.9, item.page, item.figure.box, match[0])
 
 
 def confidence_of(chosen: ChosenTotals) -> float:

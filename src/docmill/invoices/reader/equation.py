@@ -1,0 +1,83 @@
+"""What stands between lines, net, tax and gross: charges, discounts, rounding, tax withheld."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Final
+
+from docmill.invoices.checks import TOLERANCE
+from docmill.invoices.reader.amounts import LabelledAmount
+
+MOST_PARTS: Final = 6
+CENT: Final = Decimal("0.01")
+SLACK: Final = int(TOLERANCE / CENT)
+_OF_LINES: Final = frozenset({"charge", "discount", "rounding"})
+_OF_GROSS: Final = _OF_LINES | {"withholding"}
+
+PartCounts = dict[int, int]  # a sum in cents, and of how few parts it is made
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What a set of net, tax and gross is held against."""
+
+    lines: int | None
+    of_lines: PartCounts
+    of_gross: PartCounts
+
+    def count_parts(self, gap: Decimal, slack: Decimal) -> int | None:
+        """Of how many charges and discounts a gap is made; None where it is of none."""
+        return _look_up(self.of_gross, _to_cents(gap), _to_cents(slack))
+
+    def fits_lines(self, total: Decimal) -> bool:
+        """Whether the lines come to a total, with charges and discounts or without."""
+        if not self.lines:
+            return False
+        return _look_up(self.of_lines, _to_cents(total) - self.lines, SLACK) is not None
+
+
+def make_surroundings(amounts: Sequence[LabelledAmount], lines: Decimal | None) -> Surroundings:
+    return Surroundings(
+        None if lines is None else _to_cents(lines),
+        _sum_parts(_signed_parts(amounts, _OF_LINES)),
+        _sum_parts(_signed_parts(amounts, _OF_GROSS)),
+    )
+
+
+def _to_cents(value: Decimal) -> int:
+    return int((value / CENT).to_integral_value())
+
+
+def _look_up(sums: PartCounts, gap: int, slack: int) -> int | None:
+    return min((count for value, count in sums.items() if abs(value - gap) <= slack), default=None)
+
+
+def _signed_parts(amounts: Iterable[LabelledAmount], roles: frozenset[str]) -> list[int]:
+    """Charges as they are, discounts and withheld tax as what they take off.
+
+    An amount that is printed twice is one.
+    """
+    likely: dict[int, LabelledAmount] = {}  # of each figure the first reading
+    for item in amounts:
+        role = "withholding" if item.role == "tax" and item.value < 0 else item.role
+        if role in roles and item.weight > 0.5 and item.value:
+            likely.setdefault(id(item.figure), item)
+    found = dict.fromkeys(_signed_value(item) for item in likely.values())
+    return list(found)[:MOST_PARTS]
+
+
+def _signed_value(item: LabelledAmount) -> int:
+    cents = _to_cents(item.value)
+    if item.role == "rounding":
+        return cents
+    return abs(cents) if item.role == "charge" else -abs(cents)
+
+
+def _sum_parts(parts: Iterable[int]) -> PartCounts:
+    """All that some of the parts come to, each part taken once or not at all."""
+    sums: PartCounts = {0: 0}
+    for part in parts:
+        for value, count in list(sums.items()):
+            if sums.get(value + part, MOST_PARTS + 1) > count + 1:
+                sums[value + part] = count + 1
+    return sums
