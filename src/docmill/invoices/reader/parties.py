@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Final
 
 from docmill.invoices.reader import lexicon
-from docmill.invoices.reader.header import AGAIN, HeaderCandidate, choose_best
+from docmill.invoices.reader.candidates import AGAIN, HeaderCandidate, choose_best
 from docmill.invoices.reader.model import Values, keep_found
 from docmill.invoices.reader.names import (
     AddressBlock,
