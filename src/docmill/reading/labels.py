@@ -47,12 +47,18 @@ def squeeze(text: str) -> str:
 
 
 COMPANY: Final = re.compile(
-    r"(?<!\w)(?:GmbH|GMBH|LTD|LIMITED|TBK|INC|PTE|mbH|AG|KG|KGaA|OHG|UG|GbR|e\.?\s?K\.?|e\.?\s?V\.?|SE|SARL|S\.?A\.?R\.?L\.?"
-    r"|SAS|SASU|EURL|S\.A\.S?\.?|SA|Ltd\.?|Limited|LLC|L\.L\.C\.|Inc\.?|Corp\.?|Corporation|PLC"
-    r"|LLP|Pty|PD\.?|KAP|Pvt\.?|PT\.?|P\.T\.|CV\.?|C\.V\.|UD\.?|Tbk\.?|Persero|Perum|S\.?L\.?U?\.?"
-    r"|S\.?r\.?l\.?|B\.?V\.?|N\.?V\.?|Co\.|Company|Oy|AB|A/S|ApS|Sdn\.?|Bhd\.?|Pte\.?|Firma"
-    r"|Koperasi|KOPERASI|Yayasan|Toko|TOKO|S\.? ?Coop\.?|gGmbH|Stiftung|Verlag"
-    r"|Versicherung\w*|& ?(?:[Rr]ekan|REKAN|Partners?|Associés|Associates|Söhne|Sons|Fils))(?!\w)"
+    r"(?<!\w)(?:g?GmbH|GMBH|Ges\.?\s?m\.?\s?b\.?\s?H\.?|LTD\.?|LIMITED|TBK|INC\.?|PTE|mbH|AG|KG|KGaA"
+    r"|OHG|UG|GbR|e\.?\s?K\.?|e\.?\s?V\.?|e\.\s?U\.|a\.\s?G\.|SE|SARL|S\.?A\.?R\.?L\.?|SAS|SASU|EURL"
+    r"|EIRL|E\.I\.R\.L\.?|S\.\s?A\.(?:\s?S\.?)?|SA|Ltd\.?|Limited|LLC|L\.L\.C\.?|Inc\.?|Corp\.?|CORP\.?"
+    r"|Corporation|PLC|plc|LLP|Pty|PTY|PD\.?|KAP|Pvt\.?|PVT\.?|PT\.?|P\.T\.|CV\.?|C\.V\.|UD\.?|U\.D\.|Tbk\.?"
+    r"|Persero|Perum|PERUM|Perseroan|S\.?L\.?U?\.?|S\.?r\.?l\.?s?\.?|SRLS?|S\.R\.L\.?S?|S\.?p\.?A\.?|SPA"
+    r"|S\.?n\.?c\.?|SNC|S\.a\.s\.?|B\.?V\.?|BVBA|N\.?V\.?|VOF|V\.O\.F\.|vzw|VZW|ASBL|Co\.|Company|Oyj?|AB|HB"
+    r"|A/S|ApS|I/S|K/S|P/S|ASA|AS(?=$|\s*[,·|(-])|Sdn\.?|Bhd\.?|Pte\.?|Firma|L[Dd][Aa]\.?|L[Tt][Dd][Aa]\.?"
+    r"|Unipessoal|EPP|[Ss]p\.?\s?z\s?o\.?\s?o\.?|SP\.?\s?Z\s?O\.?\s?O\.?|[Ss]p\.\s?[jk]\.|S\.K\.A\.?"
+    r"|(?:spol\.\s?)?s\.?\s?r\.?\s?o\.?|a\.\s?s\.|v\.\s?o\.\s?s\.|k\.\s?s\.|Kft\.?|KFT\.?|Zrt\.?|ZRT\.?"
+    r"|Nyrt\.?|Bt\.?|Kkt\.?|d\.o\.o\.?|S\.?C\.?A\.?|S\.? ?Coop\.?|Koperasi|KOPERASI|Yayasan|YAYASAN|Toko|TOKO"
+    r"|Stiftung|Verlag|Versicherung\w*"
+    r"|& ?(?:[Rr]ekan|REKAN|Partners?|Associés|Associates|Söhne|Sons|Fils))(?!\w)"
 )
 
 
