@@ -22,8 +22,8 @@ _ADDRESS: Final = re.compile(
     + lexicon.printed_words("address"),
     re.IGNORECASE,
 )
-_CONTACT: Final = lexicon.printed_pattern("contact")
-_TAXED: Final = lexicon.printed_pattern("taxed")
+CONTACT: Final = lexicon.printed_pattern("contact")
+TAXED: Final = lexicon.printed_pattern("taxed")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class AddressBlock:
     @property
     def contact_weight(self) -> float:
         """How much it says of how to reach or pay somebody; a tax number alone says less."""
-        return 1.0 if _CONTACT.search(self.text) else 0.5 if _TAXED.search(self.text) else 0.0
+        return 1.0 if CONTACT.search(self.text) else 0.5 if TAXED.search(self.text) else 0.0
 
     @property
     def is_delivery(self) -> bool:

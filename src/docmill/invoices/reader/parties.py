@@ -20,7 +20,7 @@ from docmill.invoices.reader.names import (
     make_name,
     split_parts,
 )
-from docmill.invoices.reader.ranking import NameSources
+from docmill.invoices.reader.ranking import NameSources, Weights, load_weights, rank_parties
 from docmill.reading import labels
 from docmill.reading.labels import (
     COMPANY,
@@ -146,6 +146,9 @@ def _contains(cell: TextCell, name: Value) -> bool:
 
 
 LABELLED: Final = 0.85
+SUREST: Final = 0.99
+PLAIN: Final = 0.02
+UPPER: Final = 0.5  # of the page
 MAX_PAGES: Final = 3  # beyond them nobody is named for the first time, but on the last
 MENTIONED: Final = 0.1
 _CONTACT: Final = lexicon.printed_pattern("contact_word", r"\b", r"\b|@")
@@ -190,6 +193,7 @@ def collect_names(sheet: TextSheet, phrases: list[Phrase], skipped: frozenset[in
     buyers = [*billed, *_names_under_sender(sheet, senders), *_addressed_names(sheet, blocks)]
     sellers = [*sold_by, *(make_name(cell, 0, 0.85) for _, cell in senders)]
     sellers += find_sellers(sheet, blocks, holders)
+    sellers += _plain_names(sheet, lower)
     sellers = _add_support(sheet, [join_name(sheet, name) for name in sellers])
     return NameSources(
         sheet,
@@ -202,6 +206,14 @@ def collect_names(sheet: TextSheet, phrases: list[Phrase], skipped: frozenset[in
     )
 
 
+def _plain_names(sheet: TextSheet, lower: int) -> Iterator[PartyName]:
+    """Whatever can be a name over the table of the first page, or in the upper half."""
+    for row, _, cell in sheet.cells:
+        upper = row.y < UPPER * sheet.height(1)
+        if cell.page == 1 and upper and row.index <= lower and is_name(cell.text):
+            yield make_name(cell, 0, PLAIN)
+
+
 def _keys(sheet: TextSheet, names: list[PartyName]) -> frozenset[str]:
     """Names under a label as they are compared; of several under one only the best."""
     best = max((name.score for name in names), default=0.0)
@@ -209,10 +221,24 @@ def _keys(sheet: TextSheet, names: list[PartyName]) -> frozenset[str]:
     return frozenset(labels.squeeze(join_name(sheet, name).text) for name in near)
 
 
-def choose_parties(sources: NameSources) -> tuple[Value | None, Value | None]:
-    """Seller and buyer by the rules."""
-    sure = {squeeze_name for squeeze_name in sources.sold_by}
-    buyers = [name for name in sources.buyers if labels.squeeze(name.text) not in sure]
+def choose_parties(
+    sources: NameSources, weights: Weights | None = None
+) -> tuple[Value | None, Value | None]:
+    """Seller and buyer as the fitted weights rank the names that the rules have found."""
+    pair = rank_parties(sources, weights or load_weights())
+    return _make_value(pair.seller, pair.seller_share), _make_value(pair.buyer, pair.buyer_share)
+
+
+def _make_value(name: PartyName | None, share: float) -> Value | None:
+    if name is None:
+        return None
+    text = " ".join(name.text.split())
+    return Value(text, round(min(share, SUREST), 2), name.cell.page, name.box, name.text)
+
+
+def choose_by_rules(sources: NameSources) -> tuple[Value | None, Value | None]:
+    """Seller and buyer by the rules alone."""
+    buyers = [name for name in sources.buyers if labels.squeeze(name.text) not in sources.sold_by]
     seller, buyer = _choose_pair(list(sources.sellers), buyers)
     labelled = set(sources.sold_by | sources.billed_to)
     return _temper(seller, labelled), _temper(buyer, labelled)

@@ -16,16 +16,19 @@ from typing import Final
 
 from docmill.invoices.reader.names import (
     BANK,
+    CONTACT,
+    TAXED,
     AddressBlock,
     PartyName,
     find_domains,
     is_known_by,
+    is_place,
     is_prose,
 )
 from docmill.reading.labels import COMPANY, TextSheet, squeeze
 from docmill.reading.pages import Box
 
-POOL: Final = 8  # names of each role that are compared
+POOL: Final = 12  # names of each role that are compared
 SELLER: Final = "seller"
 BUYER: Final = "buyer"
 PAIR: Final = "pair"
@@ -33,6 +36,8 @@ NOBODY: Final = "nobody"
 LEVEL: Final = 0.03  # of the page: what lies nearer stands side by side
 TOP: Final = 0.12
 FOOT: Final = 0.85
+LIKELY: Final = 0.15  # the least share of a name that is worth showing
+LONG: Final = 60  # characters: no line of an address is longer
 
 Features = dict[str, float]
 Weights = Mapping[str, float]
@@ -80,7 +85,7 @@ def load_weights() -> Weights:
 
 
 def rank_parties(sources: NameSources, weights: Weights) -> RankedPair:
-    """The pair of two different names that scores best."""
+    """The pair of two different names that scores best; nobody only where no name is likely."""
     sellers, buyers = list_parties(sources, SELLER), list_parties(sources, BUYER)
     scores = {
         (own.key, theirs.key): score_pair(own, theirs, weights)
@@ -92,12 +97,22 @@ def rank_parties(sources: NameSources, weights: Weights) -> RankedPair:
     shares = {pair: math.exp(score - top) for pair, score in scores.items()}
     whole = sum(shares.values())
     best = max(shares, key=lambda pair: (shares[pair], pair))
-    return RankedPair(
-        next(party.name for party in sellers if party.key == best[0]),
-        next(party.name for party in buyers if party.key == best[1]),
-        sum(share for pair, share in shares.items() if pair[0] == best[0]) / whole,
-        sum(share for pair, share in shares.items() if pair[1] == best[1]) / whole,
-    )
+    chosen: list[tuple[PartyName | None, float]] = []
+    for side, parties in enumerate((sellers, buyers)):
+        own = {party.key: 0.0 for party in parties}
+        for pair, share in shares.items():
+            own[pair[side]] += share / whole
+        other = chosen[0][0] if chosen else None
+        key = best[side] or _likeliest(own, squeeze(other.text) if other else best[1 - side])
+        chosen.append((next(party.name for party in parties if party.key == key), own[key]))
+    return RankedPair(chosen[0][0], chosen[1][0], chosen[0][1], chosen[1][1])
+
+
+def _likeliest(shares: Mapping[str, float], taken: str) -> str:
+    """The likeliest name that is not the other party's; nobody's where it is hardly one."""
+    left = {key: share for key, share in shares.items() if key and key != taken}
+    key = max(left, key=lambda key: (left[key], key), default="")
+    return key if key and left[key] >= LIKELY else ""
 
 
 def score_pair(own: RankedParty, theirs: RankedParty, weights: Weights) -> float:
@@ -117,24 +132,52 @@ def list_parties(sources: NameSources, role: str) -> list[RankedParty]:
         ours, others = others, ours
     best, rivals = _best_by_key(ours), _best_by_key(others)
     pool = {**dict(list(rivals.items())[:POOL]), **dict(list(best.items())[:POOL])}
-    domains = find_domains(sources.sheet)
-    texts = [squeeze(cell.text) for _, _, cell in sources.sheet.cells]
+    context = PageContext.of(sources)
+    highest = min((_height_of(sources, name) for name in pool.values()), default=0.0)
     parties: list[RankedParty] = []
     for key, name in pool.items():
+        y = _height_of(sources, name)
         features = {
             "rule": best[key].score if key in best else 0.0,
             "unruled": float(key not in best),
             "rival": rivals[key].score if key in rivals else 0.0,
-            "mentions": min(sum(key in text for text in texts) - 1, 3) / 3,
-            "known": max((w for d, w in domains.items() if is_known_by(name.text, d)), default=0.0),
+            "highest": float(y == highest),
+            **_mention_features(context, key, name.text),
             **_label_features(sources, key),
             **_word_features(name.text),
             **_place_features(sources, name),
+            **_block_features(sources, name),
         }
-        height = sources.sheet.height(name.cell.page)
-        y = name.box.middle / height + name.cell.page - 1
         parties.append(RankedParty(key, name, features, name.box, y))
     return [*parties, RankedParty("", None, {NOBODY: 1.0})]
+
+
+def _height_of(sources: NameSources, name: PartyName) -> float:
+    return name.box.middle / sources.sheet.height(name.cell.page) + name.cell.page - 1
+
+
+@dataclass(frozen=True, slots=True)
+class PageContext:
+    """The texts of all cells as they are compared, those of addresses, and the web addresses."""
+
+    texts: tuple[str, ...]
+    places: tuple[str, ...]
+    domains: Mapping[str, float]
+
+    @classmethod
+    def of(cls, sources: NameSources) -> "PageContext":
+        cells = [cell.text for _, _, cell in sources.sheet.cells]
+        places = (squeeze(text) for text in cells if is_place(text) and len(text) < LONG)
+        return cls(tuple(map(squeeze, cells)), tuple(places), find_domains(sources.sheet))
+
+
+def _mention_features(context: PageContext, key: str, text: str) -> Features:
+    known = (worth for domain, worth in context.domains.items() if is_known_by(text, domain))
+    return {
+        "mentions": min(sum(key in text for text in context.texts) - 1, 3) / 3,
+        "known": max(known, default=0.0),
+        "in_place": float(any(key in place and key != place for place in context.places)),
+    }
 
 
 def _best_by_key(names: Sequence[PartyName]) -> dict[str, PartyName]:
@@ -164,6 +207,8 @@ def _word_features(text: str) -> Features:
         "capitals": float(text.isupper()),
         "figures": float(any(char.isdigit() for char in text)),
         "prose": float(is_prose(text)),
+        "person": float(1 < len(words) < 4 and not COMPANY.search(text) and text.istitle()),
+        "slash": float("/" in text),
         "bank": float(bool(BANK.search(text))),
     }
 
@@ -171,8 +216,8 @@ def _word_features(text: str) -> Features:
 def _place_features(sources: NameSources, name: PartyName) -> Features:
     sheet, cell = sources.sheet, name.cell
     y = min(cell.box.middle / sheet.height(cell.page), 1.0)
-    block = next((block for block in sources.blocks if cell in block.cells[:3]), None)
     large = cell.box.height / (sheet.usual_height or cell.box.height)
+    row = next((row for row in sheet.rows if cell in row.cells), None)
     return {
         "large": min(max(large, 0.7), 2.0) - 1.0,
         "low": y,
@@ -180,10 +225,27 @@ def _place_features(sources: NameSources, name: PartyName) -> Features:
         "top": float(y < TOP),
         "foot": float(y > FOOT),
         "later": float(cell.page > 1),
-        "block": float(block is not None),
-        "first": float(block is not None and block.cells[0] is cell),
-        "address": float(block is not None and block.has_address),
-        "contact": block.contact_weight if block else 0.0,
+        "crowded": float(row is not None and len(row.cells) > 3),
+    }
+
+
+def _block_features(sources: NameSources, name: PartyName) -> Features:
+    cell = name.cell
+    block = next((block for block in sources.blocks if cell in block.cells), None)
+    if block is None:
+        return {"contact": 0.0}
+    at = block.cells.index(cell)
+    behind = block.cells[at + 1 + (name.below is not None) :]
+    rest = "\n".join(other.text for other in block.cells[at:] if "@" not in other.text)
+    return {
+        "block": 1.0,
+        "first": float(at == 0),
+        "under_place": float(any(is_place(other.text) for other in block.cells[:at])),
+        "over_place": float(bool(behind) and is_place(behind[0].text)),
+        "address": float(block.has_address),
+        "contact": float(bool(CONTACT.search(rest))),
+        "mail": float("@" in block.text),
+        "taxed": float(bool(TAXED.search(rest))),
     }
 
 
