@@ -29,6 +29,7 @@ LATEST: Final = 400  # days: nobody gives more time to pay
 AROUND: Final = 70  # characters: how far words belong to a number of days
 BY_TERMS: Final = 0.5
 _NET: Final = re.compile(r"\bnet(?:to)?\s?(\d{1,3})(?![\d.,%])", re.IGNORECASE)
+_DISCOUNT: Final = lexicon.amount_pattern("discount")
 _STOP: Final = re.compile(r"[.;!?]\s+(?=[A-ZÀ-Þ])")
 _MONTH_FIRST_COUNTRIES: Final = ("US", "GB", "CA", "AU", "NZ", "IN", "SG", "HK", "ID")
 
@@ -115,8 +116,7 @@ def find_due_date(sheet: TextSheet, phrases: list[Phrase], issued: Value | None)
     day = date.fromisoformat(issued.value) if issued else None
     if not day:
         return choose_best(found, 0.3)
-    for row in sheet.rows:
-        found += _due_by_terms(row, day)
+    found += _due_by_terms(sheet, phrases, day)
     latest = (day + timedelta(LATEST)).isoformat()
     possible = (item for item in found if day.isoformat() <= item.value <= latest)
     return choose_best(possible, 0.3)
@@ -153,20 +153,32 @@ def _date_beside(sheet: TextSheet, row: TextRow, column: int) -> Iterator[Header
             return
 
 
-def _due_by_terms(row: TextRow, issued: date) -> Iterator[HeaderCandidate]:
+def _due_by_terms(
+    sheet: TextSheet, phrases: list[Phrase], issued: date
+) -> Iterator[HeaderCandidate]:
     """`14 days net`, `zahlbar innerhalb von 30 Tagen`: so many days after the invoice's."""
-    for column, cell in enumerate(row.cells):
-        left = row.cells[column - 1].text if column else ""
-        for match in (*lexicon.DAYS.finditer(cell.text), *_NET.finditer(cell.text)):
-            count = int(match[1])
-            clause = f"{left} {_clause(cell, match)}" if len(left) < SHORT else _clause(cell, match)
-            if not 0 < count <= LATEST // 2 or not _speaks_of_paying(clause):
-                continue
-            day = issued + timedelta(count)
-            if lexicon.MONTH_END.search(clause):
-                day = day.replace(day=calendar.monthrange(day.year, day.month)[1])
-            start, end = match.span()
-            yield make_candidate(day.isoformat(), BY_TERMS, cell=cell, start=start, end=end)
+    for row in sheet.rows:
+        for column, cell in enumerate(row.cells):
+            left = row.cells[column - 1].text if column else ""
+            yield from _days_in(cell, left if len(left) < SHORT else "", issued)
+    for pattern in (lexicon.DUE, lexicon.TERMS):
+        for phrase in match_labels(phrases, pattern):
+            below = (spot for spot in find_spots(sheet, phrase) if spot.where is Where.BELOW)
+            for spot in list(below)[:1]:
+                yield from _days_in(spot.cell, phrase.cell.text, issued)
+
+
+def _days_in(cell: TextCell, label: str, issued: date) -> Iterator[HeaderCandidate]:
+    """The days that a text gives to pay; `label` is what stands before it."""
+    for match in (*lexicon.DAYS.finditer(cell.text), *_NET.finditer(cell.text)):
+        count, clause = int(match[1]), f"{label} {_clause(cell, match)}"
+        if not 0 < count <= LATEST // 2 or not _speaks_of_paying(clause, _part(cell, match)):
+            continue
+        day = issued + timedelta(count)
+        if lexicon.MONTH_END.search(clause):
+            day = day.replace(day=calendar.monthrange(day.year, day.month)[1])
+        start, end = match.span()
+        yield make_candidate(day.isoformat(), BY_TERMS, cell=cell, start=start, end=end)
 
 
 def _clause(cell: TextCell, match: re.Match[str]) -> str:
@@ -176,6 +188,14 @@ def _clause(cell: TextCell, match: re.Match[str]) -> str:
     return before + behind
 
 
-def _speaks_of_paying(clause: str) -> bool:
+def _part(cell: TextCell, match: re.Match[str]) -> str:
+    """The same up to the commas on both sides."""
+    before = cell.text[: match.start()].rpartition(",")[2]
+    return before + cell.text[match.start() :].partition(",")[0]
+
+
+def _speaks_of_paying(clause: str, part: str) -> bool:
+    """Whether days are those to pay in: no discount's, and none of what is late or sent back."""
     paying = lexicon.DUE_PROSE.search(clause) or lexicon.TERMS_PROSE.search(clause)
-    return bool(paying) and not (lexicon.NOT_DUE.search(clause) or lexicon.LATE.search(clause))
+    discount = _DISCOUNT.search(labels.fold(part))
+    return bool(paying) and not discount and not lexicon.LATE.search(clause)

@@ -89,7 +89,7 @@ def _number_candidates(
             return
         skip = _NO.match(spot.text)
         start = spot.start + (skip.end() if skip else 0)
-        made = _leading_id(spot.cell.text[start:])
+        made = _leading_id(spot.cell.text[start:], sure=strong or bool(skip))
         if short and not labels.squeeze(made).startswith(before):
             return
         if made:
@@ -111,8 +111,11 @@ def _is_abbreviation(text: str) -> bool:
     return bool(re.fullmatch(r"[A-Z]{2,4}\s+", text))
 
 
-def _leading_id(text: str) -> str:
-    """The number at the start of a text; empty where it starts with something else."""
+def _leading_id(text: str, *, sure: bool) -> str:
+    """The number at the start of a text; empty where it starts with something else.
+
+    `12/2024` is a month unless a label or a sign makes it `sure`.
+    """
     match = _ID.match(text)
     if not match:
         return ""
@@ -132,7 +135,7 @@ def _leading_id(text: str) -> str:
     figures = numbers.find_numbers(text)
     if figures and figures[0].start == 0 and (figures[0].currency or figures[0].percent):
         return ""
-    if _MONTH_YEAR.fullmatch(made) or re.match(r"\d+[.,]\d\d$", made):
+    if (_MONTH_YEAR.fullmatch(made) and not sure) or re.match(r"\d+[.,]\d\d$", made):
         return ""
     return made
 
