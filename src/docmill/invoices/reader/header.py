@@ -19,15 +19,20 @@ TITLE: Final = 0.7
 UNDER_TITLE: Final = 0.65
 WEAK: Final = 0.4
 SERIAL: Final = 0.25
+PREFIXED: Final = 0.35
+UPPER: Final = 0.5  # of the page
 UNDER: Final = 3.5  # of the title's height
 LONGEST_TITLE: Final = 40  # characters
 _ID: Final = re.compile(r"[A-Za-z0-9][\w/.&#+-]*(?:\s?/\s?[\w.-]+)*")
 _NO: Final = re.compile(
     r"(?:\(\d+\)\s*|(?:n\s?[°ºr]|no|num(?:mer|ber|[ée]ro)?|č(?:[íi]slo)?|sz|#)[.:]*\s*[:#]?\s+"
-    r"|n\s?[°º]\s*|[:#]\s*)+",
+    r"|n\s?[°º]\s*|n\.(?=\d)|[:#]\s*)+",
     re.IGNORECASE,
 )
 _SPACED: Final = re.compile(r"[A-Z]{1,4}(?: [A-Z]{0,8}[-/]?\d[\w/.-]*){1,3}")
+_PREFIXED: Final = re.compile(
+    r"#?\s?((?:INV|INVOICE|BILL|RE|RG|FA|FAC|FACT|FAK|FKT|FV|FT|FE|SI)[-_/]\d[\w/.-]*)"
+)
 _UUID: Final = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4,12}){4}")
 _MONTH_YEAR: Final = re.compile(r"(?:(?:0?[1-9]|1[0-2])/(?:19|20)\d\d|\d{1,3}%)$")
 
@@ -60,7 +65,16 @@ def find_number(sheet: TextSheet, phrases: list[Phrase]) -> Value | None:
         found += _number_candidates(sheet, phrase, UNDER_TITLE if titled else WEAK)
     for phrase in match_labels(phrases, lexicon.NUMBER_SERIAL):  # a tax invoice has no other
         found += _number_candidates(sheet, phrase, SERIAL)
-    return choose_best(found)
+    return choose_best([*found, *_prefixed_numbers(sheet)])
+
+
+def _prefixed_numbers(sheet: TextSheet) -> Iterator[HeaderCandidate]:
+    """Numbers in the upper half that begin as those of invoices do, with nothing beside them."""
+    for _, _, cell in sheet.cells:
+        match = _PREFIXED.fullmatch(cell.text)
+        if match and cell.page == 1 and cell.box.middle < UPPER * sheet.height(1):
+            start, end = match.span(1)
+            yield make_candidate(match[1], PREFIXED, cell=cell, start=start, end=end)
 
 
 def _is_under_title(phrase: Phrase, title: Phrase) -> bool:
@@ -119,7 +133,8 @@ def _leading_id(text: str, *, sure: bool) -> str:
     match = _ID.match(text)
     if not match:
         return ""
-    made = match[0].rstrip(".-/&+#")
+    inner = dates.find_dates(match[0])
+    made = (match[0][: inner[0].start] if inner and inner[0].start else match[0]).rstrip(" .-/&+#")
     if re.match(r"[^\s,;]", text[match.end() :]):
         return ""
     joined = _SPACED.match(text)
