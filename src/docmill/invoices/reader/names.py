@@ -111,6 +111,7 @@ def _is_aligned(cell: TextCell, last: TextCell) -> bool:
 MAX_CHARS: Final = 70
 TALLER: Final = 1.12  # how much larger a name is set than the address under it
 GAP: Final = 1.5
+APART: Final = 2.0  # of the height: how far from its name a company's form may stand
 ROWS: Final = 10
 REACH: Final = 13.0
 LINKED: Final = 0.45
@@ -187,8 +188,9 @@ def join_name(sheet: TextSheet, name: PartyName) -> PartyName:
     It does where the first line cannot end a name, where only a company's form follows, and where
     size or a gap set two lines apart from the address under them.
     """
+    name = _add_form(sheet, name)
     lines = _own_lines(sheet, name)
-    if len(lines) < 2 or name.start + len(name.text) < len(name.cell.text.rstrip(" ,")):
+    if name.below or len(lines) < 2 or name.start + len(name.text) < len(name.cell.text.rstrip(" ,")):
         return name
     first, second = lines[0], lines[1]
     text = second.text.strip(" ,")
@@ -199,6 +201,20 @@ def join_name(sheet: TextSheet, name: PartyName) -> PartyName:
     if len(joined) > MAX_CHARS + 20 or abs(first.box.height - second.box.height) > 1:
         return name
     return replace(name, text=joined, below=second)
+
+
+def _add_form(sheet: TextSheet, name: PartyName) -> PartyName:
+    """A name with a company's form that stands apart in the next cell of its row."""
+    row = next((row for row in sheet.rows if name.cell in row.cells), None)
+    at = row.cells.index(name.cell) + 1 if row else 0
+    if not row or at >= len(row.cells) or COMPANY.search(name.text):
+        return name
+    form = row.cells[at]
+    near = form.box.x0 - name.cell.box.x1 < APART * name.cell.box.height
+    whole = name.start + len(name.text) == len(name.cell.text)
+    if not (near and whole and _FORM_ONLY.fullmatch(form.text)):
+        return name
+    return replace(name, text=f"{name.text} {form.text}", below=form)
 
 
 def _own_lines(sheet: TextSheet, name: PartyName) -> list[TextCell]:
