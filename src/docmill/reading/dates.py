@@ -1,4 +1,4 @@
-"""Dates as documents print them, with months in the languages of Indonesia and Europe's west."""
+"""Dates as documents print them, with months in the languages of Indonesia and Europe."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -14,8 +14,8 @@ YEARS: Final = (1970, 2099)
 MONTHS: Final = {name: int(number) for name, number in lexicon().words("month").items()}
 
 _FIGURE: Final = re.compile(r"\d")
-_WORD: Final = r"[^\W\d_]{3,10}"
-_ISO: Final = re.compile(r"(?<![\d.])(\d{4})([-/.])(\d{1,2})\2(\d{1,2})(?!\d)")
+_WORD: Final = r"[^\W\d_]{3,12}"
+_ISO: Final = re.compile(r"(?<![\d.])(\d{4})([-/.])\s?(\d{1,2})\2\s?(\d{1,2})(?!\d)")
 _NUMERIC: Final = re.compile(
     r"(?<![\d/.,])(\d{1,2})\s?([-/.])\s?(\d{1,2})\s?\2\s?(\d{4}|\d{2})(?![\d/]|[.,]\d)"
 )
@@ -27,8 +27,11 @@ _DAY_FIRST: Final = re.compile(
 _MONTH_FIRST: Final = re.compile(
     rf"(?<!\w)({_WORD})[\s./-]*(\d{{1,2}})(?:st|nd|rd|th)?[\s.,/-]+(\d{{4}})(?!\d)", re.IGNORECASE
 )
-_YEAR_MONTH: Final = re.compile(rf"(?<!\d)(\d{{4}})[\s./-]({_WORD})[\s./-](\d{{1,2}})(?!\d)")
+_YEAR_MONTH: Final = re.compile(
+    rf"(?<!\d)(\d{{4}})[\s./-]{{1,2}}({_WORD})[\s./-]{{1,2}}(\d{{1,2}})(?!\d)"
+)
 _PACKED: Final = re.compile(r"(?<!\d)(\d{4})(\d\d)(\d\d)(?!\d)")
+_CLOCK: Final = re.compile(r"\d{1,2}/\d{1,2}/\d{2,4},?\s+\d{1,2}:\d\d(?::\d\d)?\s?[AP]M\b")
 _CHINESE: Final = re.compile(r"(\d{4})\s?年\s?(\d{1,2})\s?月\s?(\d{1,2})\s?日")
 
 
@@ -70,6 +73,11 @@ def has_month_first(texts: Iterable[str]) -> bool | None:
             if match[2] != ".":
                 votes += (int(match[3]) > 12) - (int(match[1]) > 12)
     return votes > 0 if votes else None
+
+
+def has_clock(texts: Iterable[str]) -> bool:
+    """Whether a slashed date has a clock of twelve hours: so they are written in America."""
+    return any(_CLOCK.search(text) for text in texts)
 
 
 def _swap_day_and_month(found: FoundDate) -> FoundDate:

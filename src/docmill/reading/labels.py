@@ -47,12 +47,18 @@ def squeeze(text: str) -> str:
 
 
 COMPANY: Final = re.compile(
-    r"(?<!\w)(?:GmbH|GMBH|LTD|LIMITED|TBK|INC|PTE|mbH|AG|KG|KGaA|OHG|UG|GbR|e\.?\s?K\.?|e\.?\s?V\.?|SE|SARL|S\.?A\.?R\.?L\.?"
-    r"|SAS|SASU|EURL|S\.A\.S?\.?|SA|Ltd\.?|Limited|LLC|L\.L\.C\.|Inc\.?|Corp\.?|Corporation|PLC"
-    r"|LLP|Pty|PD\.?|KAP|Pvt\.?|PT\.?|P\.T\.|CV\.?|C\.V\.|UD\.?|Tbk\.?|Persero|Perum|S\.?L\.?U?\.?"
-    r"|S\.?r\.?l\.?|B\.?V\.?|N\.?V\.?|Co\.|Company|Oy|AB|A/S|ApS|Sdn\.?|Bhd\.?|Pte\.?|Firma"
-    r"|Koperasi|KOPERASI|Yayasan|Toko|TOKO|S\.? ?Coop\.?|gGmbH|Stiftung|Verlag"
-    r"|Versicherung\w*|& ?(?:[Rr]ekan|REKAN|Partners?|Associés|Associates|Söhne|Sons|Fils))(?!\w)"
+    r"(?<!\w)(?:g?GmbH|GMBH|Ges\.?\s?m\.?\s?b\.?\s?H\.?|LTD\.?|LIMITED|TBK|INC\.?|PTE|mbH|AG|KG|KGaA"
+    r"|OHG|UG|GbR|e\.?\s?K\.?|e\.?\s?V\.?|e\.\s?U\.|a\.\s?G\.|SE|SARL|S\.?A\.?R\.?L\.?|SAS|SASU|EURL"
+    r"|EIRL|E\.I\.R\.L\.?|S\.\s?A\.(?:\s?S\.?)?|SA|Ltd\.?|Limited|LLC|L\.L\.C\.?|Inc\.?|Corp\.?|CORP\.?"
+    r"|Corporation|PLC|plc|LLP|Pty|PTY|PD\.?|KAP|Pvt\.?|PVT\.?|PT\.?|P\.T\.|CV\.?|C\.V\.|UD\.?|U\.D\.|Tbk\.?"
+    r"|Persero|Perum|PERUM|Perseroan|S\.?L\.?U?\.?|S\.?r\.?l\.?s?\.?|SRLS?|S\.R\.L\.?S?|S\.?p\.?A\.?|SPA"
+    r"|S\.?n\.?c\.?|SNC|S\.a\.s\.?|B\.?V\.?|BVBA|N\.?V\.?|VOF|V\.O\.F\.|vzw|VZW|ASBL|Co\.|Company|Oyj?|AB|HB"
+    r"|A/S|ApS|I/S|K/S|P/S|ASA|AS(?=$|\s*[,·|(-])|Sdn\.?|Bhd\.?|Pte\.?|Firma|L[Dd][Aa]\.?|L[Tt][Dd][Aa]\.?"
+    r"|Unipessoal|EPP|[Ss]p\.?\s?z\s?o\.?\s?o\.?|SP\.?\s?Z\s?O\.?\s?O\.?|[Ss]p\.\s?[jk]\.|S\.K\.A\.?"
+    r"|(?:spol\.\s?)?s\.?\s?r\.?\s?o\.?|a\.\s?s\.|v\.\s?o\.\s?s\.|k\.\s?s\.|Kft\.?|KFT\.?|Zrt\.?|ZRT\.?"
+    r"|Nyrt\.?|Bt\.?|Kkt\.?|d\.o\.o\.?|S\.?C\.?A\.?|S\.? ?Coop\.?|Koperasi|KOPERASI|Yayasan|YAYASAN|Toko|TOKO"
+    r"|Stiftung|Verlag|Versicherung\w*"
+    r"|& ?(?:[Rr]ekan|REKAN|Partners?|Associés|Associates|Söhne|Sons|Fils))(?!\w)"
 )
 
 
@@ -61,6 +67,9 @@ MAX_STARTS: Final = 8
 MAX_LABEL_CHARS: Final = 40
 REACH: Final = 4.4  # of the height: how far under its label a value may stand
 EDGE: Final = 3.0
+OFFSET: Final = 0.75  # of the height: how far a value's line may lie from its label's
+CAPTION: Final = 1.5  # of the value's height: how far its label may stand under it
+SMALLER: Final = 1.2  # how much larger than its label a value over it is
 _TOKEN: Final = re.compile(  # letters set wide apart are one word
     r"(?<!\S)[^\W\d_](?: {1,2}[^\W\d_]){3,}(?!\S)|[^\s:/]+:?|:|/"
 )
@@ -260,11 +269,46 @@ def find_spots(sheet: TextSheet, phrase: Phrase) -> Iterator[ValueSpot]:
             break
     for count, (_, cell) in enumerate(find_below(sheet, phrase.row, phrase.box, REACH)):
         yield ValueSpot(cell, 0, Where.FAR_BELOW if count else Where.BELOW)
+    yield from _offset_spot(sheet, phrase)
     if not phrase.first and phrase.end == len(phrase.cell.text):
         yield from _wrapped_spot(sheet, phrase)
     alone = phrase.first and phrase.end == len(phrase.cell.text)
     if alone and phrase.column == len(phrase.row.cells) - 1 > 0:
         yield ValueSpot(phrase.row.cells[-2], 0, Where.BEFORE)
+    if alone:
+        yield from _captioned_spot(sheet, phrase)
+
+
+def _offset_spot(sheet: TextSheet, phrase: Phrase) -> Iterator[ValueSpot]:
+    """The nearest cell to the right whose row lies a little higher or lower than the label's."""
+    at, box = phrase.row.index, phrase.box
+    if phrase.column < len(phrase.row.cells) - 1:
+        return
+    near = [
+        cell
+        for row in (*sheet.rows[max(at - 2, 0) : at], *sheet.rows[at + 1 : at + 3])
+        for cell in row.cells
+        if cell.page == phrase.cell.page
+        and cell.box.x0 >= box.x1
+        and abs(cell.box.middle - box.middle) < OFFSET * box.height
+    ]
+    if near:
+        cell = min(near, key=lambda cell: (cell.box.x0, abs(cell.box.middle - box.middle)))
+        lead = _LEAD.match(cell.text)
+        yield ValueSpot(cell, lead.end() if lead else 0, Where.FAR_BELOW)
+
+
+def _captioned_spot(sheet: TextSheet, phrase: Phrase) -> Iterator[ValueSpot]:
+    """What stands right over a label that is set smaller, at its left edge."""
+    at, box = phrase.row.index, phrase.box
+    for row in reversed(sheet.rows[max(at - 2, 0) : at]):
+        for cell in row.cells:
+            over = 0 < box.y0 - cell.box.middle < CAPTION * cell.box.height
+            larger = cell.box.height > SMALLER * box.height
+            if cell.page == phrase.cell.page and over and larger:
+                if abs(cell.box.x0 - box.x0) < EDGE:
+                    yield ValueSpot(cell, 0, Where.BEFORE)
+                    return
 
 
 def _wrapped_spot(sheet: TextSheet, phrase: Phrase) -> Iterator[ValueSpot]:

@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Final
 
 from docmill.invoices.reader import lexicon
@@ -11,7 +12,7 @@ from docmill.invoices.reader.lexicon import SHIP
 from docmill.invoices.reader.table import exact_kind
 from docmill.reading import dates, labels
 from docmill.reading.labels import COMPANY, TextCell, TextRow, TextSheet, squeeze
-from docmill.reading.pages import Box
+from docmill.reading.pages import Box, bounding_box
 
 MAX_BLOCK_LINES: Final = 12
 ALIGNED: Final = 4.0
@@ -21,8 +22,8 @@ _ADDRESS: Final = re.compile(
     + lexicon.printed_words("address"),
     re.IGNORECASE,
 )
-_CONTACT: Final = lexicon.printed_pattern("contact")
-_TAXED: Final = lexicon.printed_pattern("taxed")
+CONTACT: Final = lexicon.printed_pattern("contact")
+TAXED: Final = lexicon.printed_pattern("taxed")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +46,7 @@ class AddressBlock:
     @property
     def contact_weight(self) -> float:
         """How much it says of how to reach or pay somebody; a tax number alone says less."""
-        return 1.0 if _CONTACT.search(self.text) else 0.5 if _TAXED.search(self.text) else 0.0
+        return 1.0 if CONTACT.search(self.text) else 0.5 if TAXED.search(self.text) else 0.0
 
     @property
     def is_delivery(self) -> bool:
@@ -108,6 +109,9 @@ def _is_aligned(cell: TextCell, last: TextCell) -> bool:
 
 
 MAX_CHARS: Final = 70
+TALLER: Final = 1.12  # how much larger a name is set than the address under it
+GAP: Final = 1.5
+APART: Final = 2.0  # of the height: how far from its name a company's form may stand
 ROWS: Final = 10
 REACH: Final = 13.0
 LINKED: Final = 0.45
@@ -123,8 +127,11 @@ _LABEL: Final = re.compile(
     rf"|{lexicon.printed_words('paper_from')}\s+|{lexicon.printed_words('head_of')}\s+(?=(?:PT|CV|UD)\b)",
     re.IGNORECASE,
 )
+_WORDS_OF_PROSE: Final = re.compile(r"(?:(?<!\S)[^\W\d_A-ZÀ-Þ]{5,}(?!\S).*){2}")
 _NOT_NAME: Final = lexicon.printed_pattern("not_name")
 _NOT_COMPANY: Final = lexicon.printed_pattern("not_company", "", r"\b")
+_FORM_ONLY: Final = re.compile(rf"(?:(?:{COMPANY.pattern})[\s&.,]*(?:de )?)+")
+_UNFINISHED: Final = re.compile(r"(?:[&,/-]|\b(?:and|und|et|y|e|dan|of|de|del|der|für|for))$")
 _POSTCODE: Final = re.compile(r"(?<!\d)\d{4,6}$")
 _STREET: Final = lexicon.printed_pattern("street", r"[^\d]*", r"\s*(?:\d|$)")
 _DOMAIN: Final = re.compile(
@@ -143,6 +150,14 @@ class PartyName:
     cell: TextCell
     start: int
     score: float
+    below: TextCell | None = None
+
+    @property
+    def box(self) -> Box:
+        """Where it stands, with its second line if it has one."""
+        last = self.start + len(self.text)
+        own = self.cell.place(self.start, min(last, len(self.cell.text)))
+        return bounding_box([own, self.below.box]) if self.below else own
 
 
 def split_parts(text: str) -> list[str]:
@@ -167,6 +182,71 @@ def make_name(cell: TextCell, start: int, score: float) -> PartyName:
     return PartyName(split_parts(cell.text[begin:])[0], cell, begin, score)
 
 
+def join_name(sheet: TextSheet, name: PartyName) -> PartyName:
+    """A name with the rest of it, where it goes on in the line below.
+
+    It does where the first line cannot end a name, where only a company's form follows, and where
+    size or a gap set two lines apart from the address under them.
+    """
+    name = _add_form(sheet, name)
+    lines = _own_lines(sheet, name)
+    if name.below or len(lines) < 2 or name.start + len(name.text) < len(name.cell.text.rstrip(" ,")):
+        return name
+    first, second = lines[0], lines[1]
+    text = second.text.strip(" ,")
+    if not _goes_on(name.text, lines) or not (is_name(text) or _FORM_ONLY.fullmatch(text)):
+        return name
+    hyphened = name.text.endswith("-") and len(name.text) > 1 and name.text[-2].isalpha()
+    joined = f"{name.text}{'' if hyphened else ' '}{text}"
+    if len(joined) > MAX_CHARS + 20 or abs(first.box.height - second.box.height) > 1:
+        return name
+    return replace(name, text=joined, below=second)
+
+
+def _add_form(sheet: TextSheet, name: PartyName) -> PartyName:
+    """A name with a company's form that stands apart in the next cell of its row."""
+    row = next((row for row in sheet.rows if name.cell in row.cells), None)
+    at = row.cells.index(name.cell) + 1 if row else 0
+    if not row or at >= len(row.cells) or COMPANY.search(name.text):
+        return name
+    form = row.cells[at]
+    near = form.box.x0 - name.cell.box.x1 < APART * name.cell.box.height
+    whole = name.start + len(name.text) == len(name.cell.text)
+    if not (near and whole and _FORM_ONLY.fullmatch(form.text)):
+        return name
+    return replace(name, text=f"{name.text} {form.text}", below=form)
+
+
+def _own_lines(sheet: TextSheet, name: PartyName) -> list[TextCell]:
+    """The cell of a name and those right under it at its left edge or around its middle."""
+    lines = [name.cell]
+    row = next((row for row in sheet.rows if name.cell in row.cells), None)
+    for other in sheet.rows[row.index + 1 : row.index + 8] if row else ():
+        last = lines[-1]
+        near = [
+            cell
+            for cell in other.cells
+            if cell.page == last.page
+            and 0.4 * last.box.height < cell.box.middle - last.box.middle < 4 * last.box.height
+            and _is_aligned(cell, name.cell)
+        ]
+        lines += near[:1]
+    return lines[:3]
+
+
+def _goes_on(first: str, lines: list[TextCell]) -> bool:
+    second = lines[1].text.strip(" ,")
+    if _FORM_ONLY.fullmatch(second) or _UNFINISHED.search(first):
+        return True
+    if len(lines) < 3 or set(second) & set("0123456789@:") or _ends_company(first):
+        return False
+    heights = [cell.box.height for cell in lines]
+    tall = min(heights[:2]) > TALLER * heights[2]
+    steps = [after.box.middle - cell.box.middle for cell, after in pairwise(lines)]
+    apart = steps[1] > GAP * steps[0] and bool(COMPANY.search(second))
+    return (tall or apart) and steps[0] < 2 * heights[0]
+
+
 def is_name(text: str) -> bool:
     """Whether words can be a name: letters, not too many, no label, heading, street or date."""
     label = _LABEL.match(text)
@@ -187,7 +267,15 @@ def is_name(text: str) -> bool:
     if bare.endswith((".", ":", "!", "?")) and not company:
         return False
     worded = bool(exact_kind(bare)) or (find_role(bare)[0] and not company)
+    if len(bare.split()) > 4 and _WORDS_OF_PROSE.search(bare) and not bare.islower():
+        return False
     return not worded and len(bare.split()) <= 9 and not dates.find_dates(text)
+
+
+def is_place(text: str) -> bool:
+    """Whether a line is one of an address: a street with its number, or a postcode."""
+    street = bool(_STREET.match(text)) or bool(_PLACE.match(text)) or text[:1].isdigit()
+    return street and not COMPANY.search(text)
 
 
 def _is_labelling(text: str) -> bool:
@@ -256,7 +344,7 @@ FORM: Final = 0.2
 IMPRINT: Final = 0.45  # what a name is worth in a line at the edge that says who sends
 ADDRESSED: Final = 0.25
 LARGER: Final = 0.15
-_BANK: Final = lexicon.printed_pattern("bank", r"\b", r"\b")
+BANK: Final = lexicon.printed_pattern("bank", r"\b", r"\b")
 _HOLDER: Final = lexicon.printed_pattern("holder", "", r"\s*:?\s+(?=\S)")
 _OWN: Final = lexicon.printed_pattern("own")
 
@@ -299,7 +387,7 @@ def _letterhead_names(sheet: TextSheet, block: AddressBlock, own: set[str]) -> I
 
     One without, on a page that names its owner in an imprint or as a bank's client, is hardly.
     """
-    names = [cell for cell in block.cells[:3] if is_name(cell.text) and not _BANK.search(cell.text)]
+    names = [cell for cell in block.cells[:3] if is_name(cell.text) and not BANK.search(cell.text)]
     if not names or block.is_delivery or not (block.has_address or block.contact_weight):
         return
     height = names[0].box.y0 / sheet.height(names[0].page)
@@ -344,7 +432,7 @@ def _company_names(sheet: TextSheet, row: TextRow) -> Iterator[PartyName]:
         if (
             is_name(part)
             and not dates.find_dates(cell.text)
-            and not _BANK.search(part)
+            and not BANK.search(part)
             and (edge or COMPANY.search(part))
             and len(part.split()) <= 7
         ):

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Final
 
 from docmill.invoices.reader import lexicon
-from docmill.invoices.reader.header import AGAIN, HeaderCandidate, choose_best
+from docmill.invoices.reader.candidates import AGAIN, HeaderCandidate, choose_best
 from docmill.invoices.reader.model import Values, keep_found
 from docmill.invoices.reader.names import (
     AddressBlock,
@@ -15,9 +15,12 @@ from docmill.invoices.reader.names import (
     find_lines_below,
     find_sellers,
     is_name,
+    is_place,
+    join_name,
     make_name,
     split_parts,
 )
+from docmill.invoices.reader.ranking import NameSources, Weights, load_weights, rank_parties
 from docmill.reading import labels
 from docmill.reading.labels import (
     COMPANY,
@@ -25,6 +28,7 @@ from docmill.reading.labels import (
     TextCell,
     TextRow,
     TextSheet,
+    ValueSpot,
     Where,
     find_spots,
     match_labels,
@@ -142,6 +146,9 @@ def _contains(cell: TextCell, name: Value) -> bool:
 
 
 LABELLED: Final = 0.85
+SUREST: Final = 0.99
+PLAIN: Final = 0.02
+UPPER: Final = 0.5  # of the page
 MAX_PAGES: Final = 3  # beyond them nobody is named for the first time, but on the last
 MENTIONED: Final = 0.1
 _CONTACT: Final = lexicon.printed_pattern("contact_word", r"\b", r"\b|@")
@@ -152,7 +159,23 @@ _OTHER_LABEL: Final = re.compile(r"[^:]{2,30}\s?:(?:\s|$)")
 
 def find_parties(sheet: TextSheet, phrases: list[Phrase], skipped: frozenset[int]) -> Values:
     """Seller and buyer; in the rows of the table nobody is looked for."""
-    whole = sheet
+    sources = collect_names(sheet, phrases, skipped)
+    seller, buyer = choose_parties(sources)
+    ids = find_tax_ids(sheet, phrases, seller, buyer)
+    return keep_found(
+        {
+            "seller.name": seller,
+            "seller.tax_id": ids[0],
+            "seller.address": find_address(sources.sheet, seller),
+            "buyer.name": buyer,
+            "buyer.tax_id": ids[1],
+            "buyer.address": find_address(sources.sheet, buyer),
+        }
+    )
+
+
+def collect_names(sheet: TextSheet, phrases: list[Phrase], skipped: frozenset[int]) -> NameSources:
+    """Every name that a rule finds, with what the rule says of it."""
     near = {*range(1, MAX_PAGES + 1), len(sheet.sizes)}
     sheet = replace(
         sheet,
@@ -165,28 +188,60 @@ def find_parties(sheet: TextSheet, phrases: list[Phrase], skipped: frozenset[int
     senders = list(_sender_lines(sheet))
     sold_by = [*_labelled_names(sheet, phrases, lexicon.SELLER, 1.0)]
     lower = max(skipped, default=len(sheet.rows))
-    buyers = [*_labelled_names(sheet, _labels_above(phrases, lower), lexicon.BUYER, 1.0)]
-    buyers += _names_under_sender(sheet, senders)
-    sure = {labels.squeeze(name.text) for name in sold_by if name.score > 0.8}
-    buyers += _addressed_names(sheet, blocks)
+    billed = [*_labelled_names(sheet, _labels_above(phrases, lower), lexicon.BUYER, 1.0)]
+    holders = [*_labelled_names(sheet, phrases, lexicon.HOLDER, 0.6)]
+    buyers = [*billed, *_names_under_sender(sheet, senders), *_addressed_names(sheet, blocks)]
     sellers = [*sold_by, *(make_name(cell, 0, 0.85) for _, cell in senders)]
-    sellers += find_sellers(sheet, blocks, [*_labelled_names(sheet, phrases, lexicon.HOLDER, 0.6)])
-    seller, buyer = _choose_pair(
-        _add_support(sheet, sellers), [n for n in buyers if labels.squeeze(n.text) not in sure]
+    sellers += find_sellers(sheet, blocks, holders)
+    sellers += _plain_names(sheet, lower)
+    sellers = _add_support(sheet, [join_name(sheet, name) for name in sellers])
+    return NameSources(
+        sheet,
+        blocks,
+        sellers,
+        [join_name(sheet, name) for name in buyers],
+        sold_by=_keys(sheet, sold_by),
+        billed_to=_keys(sheet, billed),
+        holders=_keys(sheet, holders),
     )
-    sure = {labels.squeeze(name.text) for name in (*sold_by, *buyers) if name.score > 0.9}
-    seller, buyer = _temper(seller, sure), _temper(buyer, sure)
-    ids = find_tax_ids(whole, phrases, seller, buyer)
-    return keep_found(
-        {
-            "seller.name": seller,
-            "seller.tax_id": ids[0],
-            "seller.address": find_address(sheet, seller),
-            "buyer.name": buyer,
-            "buyer.tax_id": ids[1],
-            "buyer.address": find_address(sheet, buyer),
-        }
-    )
+
+
+def _plain_names(sheet: TextSheet, lower: int) -> Iterator[PartyName]:
+    """Whatever can be a name over the table of the first page, or in the upper half."""
+    for row, _, cell in sheet.cells:
+        upper = row.y < UPPER * sheet.height(1)
+        if cell.page == 1 and upper and row.index <= lower and is_name(cell.text):
+            yield make_name(cell, 0, PLAIN)
+
+
+def _keys(sheet: TextSheet, names: list[PartyName]) -> frozenset[str]:
+    """Names under a label as they are compared; of several under one only the best."""
+    best = max((name.score for name in names), default=0.0)
+    near = [name for name in names if name.score > best - 0.1]
+    return frozenset(labels.squeeze(join_name(sheet, name).text) for name in near)
+
+
+def choose_parties(
+    sources: NameSources, weights: Weights | None = None
+) -> tuple[Value | None, Value | None]:
+    """Seller and buyer as the fitted weights rank the names that the rules have found."""
+    pair = rank_parties(sources, weights or load_weights())
+    return _make_value(pair.seller, pair.seller_share), _make_value(pair.buyer, pair.buyer_share)
+
+
+def _make_value(name: PartyName | None, share: float) -> Value | None:
+    if name is None:
+        return None
+    text = " ".join(name.text.split())
+    return Value(text, round(min(share, SUREST), 2), name.cell.page, name.box, name.text)
+
+
+def choose_by_rules(sources: NameSources) -> tuple[Value | None, Value | None]:
+    """Seller and buyer by the rules alone."""
+    buyers = [name for name in sources.buyers if labels.squeeze(name.text) not in sources.sold_by]
+    seller, buyer = _choose_pair(list(sources.sellers), buyers)
+    labelled = set(sources.sold_by | sources.billed_to)
+    return _temper(seller, labelled), _temper(buyer, labelled)
 
 
 def _labels_above(phrases: list[Phrase], lower: int) -> list[Phrase]:
@@ -252,10 +307,8 @@ def _add_support(sheet: TextSheet, names: list[PartyName]) -> list[PartyName]:
 
 def _name_candidates(names: Iterable[PartyName]) -> Iterator[HeaderCandidate]:
     for name in names:
-        end = name.start + len(name.text)
-        box = name.cell.place(name.start, end)
         text = " ".join(name.text.split())
-        yield HeaderCandidate(text, name.score, name.cell.page, box, name.text)
+        yield HeaderCandidate(text, name.score, name.cell.page, name.box, name.text)
 
 
 def _labelled_names(
@@ -278,7 +331,7 @@ def _names_behind(sheet: TextSheet, phrase: Phrase, worth: float) -> Iterator[Pa
         if spot.where > Where.BESIDE or (spot.where is Where.BESIDE and not near):
             break
         if is_name(spot.text) and not _OTHER_LABEL.match(spot.text):
-            colon = phrase.cell.text[phrase.end - 1] == ":"
+            colon = ":" in (phrase.cell.text[phrase.end - 1], *_signs_before(phrase, spot))
             away = 0.2 if spot.where is Where.BESIDE and not colon else 0.0
             yield make_name(spot.cell, spot.start, worth - away)
             if not away:
@@ -286,8 +339,16 @@ def _names_behind(sheet: TextSheet, phrase: Phrase, worth: float) -> Iterator[Pa
     yield from _names_below(sheet, phrase, worth)
 
 
+def _signs_before(phrase: Phrase, spot: ValueSpot) -> Iterator[str]:
+    """What the cells behind a label begin with, up to its value."""
+    for cell in phrase.row.cells[phrase.column + 1 :]:
+        if cell.box.x0 > spot.cell.box.x0:
+            return
+        yield cell.text[0]
+
+
 def _names_below(sheet: TextSheet, phrase: Phrase, worth: float) -> Iterator[PartyName]:
-    tries, courtesy = 0, ""
+    tries, courtesy, streets = 0, "", False
     for row, column, cell in find_lines_below(sheet, phrase.row, phrase.box):
         key = labels.squeeze(cell.text)
         courtesy = courtesy or (f"{cell.text} " if key in _COURTESIES else "")
@@ -297,9 +358,12 @@ def _names_below(sheet: TextSheet, phrase: Phrase, worth: float) -> Iterator[Par
         if _NAME_LABEL.fullmatch(key) and beside:
             yield make_name(beside, 0, worth)
             return
-        if _OTHER_LABEL.match(cell.text) and not cell.text.lower().startswith(("name", "nama")):
+        if _OTHER_LABEL.match(cell.text) and not lexicon.NAME_COLON.match(cell.text):
+            if attention := lexicon.ATTENTION.match(cell.text):
+                yield make_name(cell, attention.end(), worth - 0.25)
             continue
-        if is_name(cell.text):
+        streets = streets or is_place(cell.text)
+        if is_name(cell.text) and not (streets and not COMPANY.search(cell.text)):
             company = 0.3 if tries and COMPANY.search(cell.text) else 0.0
             name = make_name(cell, 0, worth - 0.2 * tries + company)
             yield replace(name, text=(courtesy if not tries else "") + name.text)

@@ -1,0 +1,283 @@
+"""Fits the weights by which seller and buyer are told apart, and says what they bring.
+
+python -m eval.fit_parties [--write] [--half dev|held|all]
+
+The documents are the shared invoices with their truth. They are split by layout: `dev` is fitted
+on, `held` only scored. `--write` keeps the weights with where they come from.
+"""
+
+import argparse
+import hashlib
+import io
+import json
+import sys
+import unicodedata
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+from typing import Any, Final
+
+import numpy as np
+
+from docmill.core.faults import DocmillError
+from docmill.core.plugins import PDF, Tools
+from docmill.invoices.reader import detect_notation, read_pages
+from docmill.invoices.reader.layout import make_sheet
+from docmill.invoices.reader.lines import count_proven, find_bare_lines, find_lines
+from docmill.invoices.reader.parties import choose_by_rules, choose_parties, collect_names
+from docmill.invoices.reader.ranking import (
+    BUYER,
+    NOBODY,
+    PAIR,
+    SELLER,
+    NameSources,
+    RankedParty,
+    list_parties,
+    pair_features,
+)
+from docmill.reading.documents import open_document
+from docmill.reading.labels import find_phrases
+from docmill.reading.pages import Page
+from docmill.reading.turning import set_upright
+from eval.heads import make_head
+
+CORPUS: Final = Path(__file__).parents[2] / "shared" / "corpus"
+FOLDERS: Final = ("invoices", "invoices_id", "invoices_more")
+WEIGHTS: Final = Path(__file__).parents[1] / "src/docmill/invoices/reader/parties.json"
+STEPS: Final = 500
+RATE: Final = 0.05
+RIDGE: Final = 0.02
+MADE: Final = 160  # heads made at random
+MISSED: Final = 0.5  # what a document counts whose names no rule has found
+EXPECTED: Final = {  # what labels say by their words, where too few documents show it
+    "seller.sold_by": 2.0,
+    "seller.billed_to": -2.0,
+    "seller.holder": 1.0,
+    "seller.rule": 3.0,
+    "seller.form": 0.5,
+    "buyer.sold_by": -2.0,
+    "buyer.billed_to": 2.0,
+    "buyer.holder": -2.0,
+    "buyer.rule": 3.0,
+    "pair.left": 0.5,
+    "pair.above": 0.5,
+    "pair.inside": -1.0,
+}
+BINS: Final = (0.0, 0.5, 0.7, 0.8, 0.9, 1.01)
+
+
+@dataclass(frozen=True, slots=True)
+class PartyDocument:
+    """The names of a document, those that are right, and the layout it has."""
+
+    folder: str
+    group: str
+    sources: NameSources
+    seller: frozenset[str]
+    buyer: frozenset[str]
+
+    @property
+    def held(self) -> bool:
+        """Whether it is of the half that is only scored."""
+        if self.folder in {"invoices", "made"}:
+            return False
+        if self.folder == "invoices_id":
+            return self.group[-1] in "bd"
+        return bool(hashlib.sha1(self.group.encode()).digest()[0] % 2)  # noqa: S324
+
+
+@dataclass(frozen=True, slots=True)
+class PairTable:
+    """All pairs of a document as rows of features, and which are right."""
+
+    features: np.ndarray
+    right: np.ndarray
+    weight: float
+
+
+def normalize(text: str | None) -> str:
+    """A name as the scorer compares it."""
+    plain = unicodedata.normalize("NFKD", text or "").lower()
+    return "".join(char for char in plain if char.isalnum())
+
+
+def read_documents() -> list[PartyDocument]:
+    """The shared invoices that have a text layer or can be read."""
+    found: list[PartyDocument] = []
+    for folder in FOLDERS:
+        for record in json.loads((CORPUS / folder / "truth.json").read_text()):
+            sources = _read_names(CORPUS / folder / record["file"])
+            if sources:
+                found.append(_make_document(folder, record, sources))
+    return found
+
+
+def make_documents(count: int) -> list[PartyDocument]:
+    """Heads made at random, to fit on beside the real ones."""
+    found: list[PartyDocument] = []
+    for seed in range(count):
+        head = make_head(Random(seed))  # noqa: S311
+        sources = _names_on([head.page])
+        names = (frozenset({normalize(head.seller)}), frozenset({normalize(head.buyer)}))
+        found.append(PartyDocument("made", head.layout, sources, *names))
+    return found
+
+
+def _make_document(folder: str, record: dict[str, Any], sources: NameSources) -> PartyDocument:
+    alts: dict[str, list[str]] = record.get("alts") or {}
+    names = [
+        frozenset(normalize(text) for text in (record["truth"][field], *alts.get(field, ())))
+        for field in ("seller_name", "buyer_name")
+    ]
+    group = record.get("vendor") or record["group"]
+    return PartyDocument(folder, group, sources, names[0] - {""}, names[1] - {""})
+
+
+def _read_names(path: Path) -> NameSources | None:
+    tools = Tools(progress=lambda _percent, _stage: None)
+    try:
+        with open_document(io.BytesIO(path.read_bytes()), PDF, tools) as document:
+            pages = read_pages(document, tools)
+    except DocmillError:
+        return None
+    return _names_on([set_upright(page) for page in pages])
+
+
+def _names_on(pages: Sequence[Page]) -> NameSources:
+    sheet = detect_notation(make_sheet(pages))
+    table = max(find_lines(sheet), find_bare_lines(sheet), key=count_proven)
+    return collect_names(sheet, find_phrases(sheet), table.rows)
+
+
+def _right(party: RankedParty, names: frozenset[str], known: bool) -> bool:
+    if not names:
+        return True
+    if not party.name:
+        return not known
+    return normalize(party.name.text) in names
+
+
+def _make_table(document: PartyDocument, names: Sequence[str], weight: float) -> PairTable:
+    at = {name: index for index, name in enumerate(names)}
+    sellers = list_parties(document.sources, SELLER)
+    buyers = list_parties(document.sources, BUYER)
+    known = [
+        any(party.name and normalize(party.name.text) in right for party in parties)
+        for parties, right in ((sellers, document.seller), (buyers, document.buyer))
+    ]
+    rows: list[np.ndarray] = []
+    right: list[bool] = []
+    for own in sellers:
+        for theirs in buyers:
+            if own.key == theirs.key and own.key:
+                continue
+            row = np.zeros(len(names))
+            for role, values in (
+                (SELLER, own.features),
+                (BUYER, theirs.features),
+                (PAIR, pair_features(own, theirs)),
+            ):
+                for name, value in values.items():
+                    row[at[f"{role}.{name}"]] = value
+            rows.append(row)
+            fits = _right(own, document.seller, known[0])
+            right.append(fits and _right(theirs, document.buyer, known[1]))
+    missed = (document.seller and not known[0]) or (document.buyer and not known[1])
+    return PairTable(np.array(rows), np.array(right), weight * (MISSED if missed else 1.0))
+
+
+def _feature_names(documents: Sequence[PartyDocument]) -> list[str]:
+    names: dict[str, None] = {}
+    for document in documents:
+        sellers = list_parties(document.sources, SELLER)
+        buyers = list_parties(document.sources, BUYER)
+        for role, parties in ((SELLER, sellers), (BUYER, buyers)):
+            names |= {f"{role}.{name}": None for party in parties for name in party.features}
+        pairs = (pair_features(own, theirs) for own in sellers for theirs in buyers)
+        names |= {f"{PAIR}.{name}": None for pair in pairs for name in pair}
+    return sorted(names)
+
+
+def fit(documents: Sequence[PartyDocument]) -> dict[str, float]:
+    """The weights under which the right pairs are likeliest, kept small."""
+    names = _feature_names(documents)
+    sizes = Counter(document.group for document in documents)
+    tables = [_make_table(item, names, sizes[item.group] ** -0.5) for item in documents]
+    tables = [table for table in tables if table.right.any()]
+    expected = np.array([EXPECTED.get(name, 0.0) for name in names])
+    weights, first, second = expected.copy(), np.zeros(len(names)), np.zeros(len(names))
+    for step in range(1, STEPS + 1):
+        slope = RIDGE * (weights - expected) * len(tables)
+        for table in tables:
+            slope -= table.weight * _slope(table, weights)
+        first, second = 0.9 * first + 0.1 * slope, 0.999 * second + 0.001 * slope**2
+        move = first / (1 - 0.9**step) / (np.sqrt(second / (1 - 0.999**step)) + 1e-8)
+        weights = weights - RATE * move
+    return {name: round(float(value), 3) for name, value in zip(names, weights, strict=True)}
+
+
+def _slope(table: PairTable, weights: np.ndarray) -> np.ndarray:
+    """The right pairs' features less those of all, each as likely as the weights make it."""
+    scores = table.features @ weights
+    shares = np.exp(scores - scores.max())
+    among = shares * table.right
+    return (among / among.sum() - shares / shares.sum()) @ table.features
+
+
+def _score(documents: Sequence[PartyDocument], weights: dict[str, float] | None) -> None:
+    """Right names by folder, and how far confidence can be believed."""
+    counts: Counter[tuple[str, str, bool]] = Counter()
+    sure: Counter[tuple[str, float, bool]] = Counter()
+    for item in documents:
+        chosen = choose_parties(item.sources, weights) if weights else choose_by_rules(item.sources)
+        for role, names, value in zip(
+            (SELLER, BUYER), (item.seller, item.buyer), chosen, strict=True
+        ):
+            if names:
+                right = value is not None and normalize(value.value) in names
+                counts[item.folder, role, right] += 1
+                level = max(low for low in BINS if value and value.confidence >= low or not low)
+                sure[role, level, right] += 1
+    for folder, role in sorted({(folder, role) for folder, role, _ in counts}):
+        good, bad = counts[folder, role, True], counts[folder, role, False]
+        print(
+            f"  {folder:14} {role:7} {good:3} of {good + bad:3}  {100 * good / (good + bad):5.1f} %"
+        )
+    for role, low in sorted({(role, low) for role, low, _ in sure}):
+        good, bad = sure[role, low, True], sure[role, low, False]
+        print(f"  {role:7} confidence from {low:.1f}: {good:3} of {good + bad:3}")
+
+
+def main(arguments: Sequence[str]) -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--write", action="store_true")
+    asked = parser.parse_args(arguments)
+    documents = read_documents()
+    tuned = [*(item for item in documents if not item.held), *make_documents(MADE)]
+    held = [item for item in documents if item.held]
+    weights = fit(tuned)
+    for name, part in (("fitted on", tuned), ("held out", held)):
+        print(f"{name}: {len(part)} documents, {len({item.group for item in part})} layouts")
+        print(" rules alone")
+        _score(part, None)
+        print(" with the model")
+        _score(part, weights)
+    if asked.write:
+        origin = {
+            "made_by": "python -m eval.fit_parties --write",
+            "documents": len(tuned),
+            "layouts": len({item.group for item in tuned}),
+            "folders": list(FOLDERS),
+            "steps": STEPS,
+            "ridge": RIDGE,
+        }
+        kept = {name: value for name, value in weights.items() if value}
+        text = json.dumps({"origin": origin, "weights": kept}, indent=1)
+        WEIGHTS.write_text(text + "\n", "utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,201 @@
+"""The day of an invoice and the day by which to pay: by label, in prose, or by the terms."""
+
+import calendar
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import date, timedelta
+from typing import Final
+
+from docmill.invoices.reader import lexicon
+from docmill.invoices.reader.candidates import PLACES, HeaderCandidate, choose_best, make_candidate
+from docmill.invoices.reader.currency import find_country
+from docmill.reading import dates, labels
+from docmill.reading.labels import (
+    Phrase,
+    TextCell,
+    TextRow,
+    TextSheet,
+    ValueSpot,
+    Where,
+    find_below,
+    find_spots,
+    match_labels,
+)
+from docmill.reading.pages import Value
+
+SHORT: Final = 40  # characters: what may be a label
+LATEST: Final = 400  # days: nobody gives more time to pay
+AROUND: Final = 70  # characters: how far words belong to a number of days
+BY_TERMS: Final = 0.5
+_NET: Final = re.compile(r"\bnet(?:to)?\s?(\d{1,3})(?![\d.,%])", re.IGNORECASE)
+_DISCOUNT: Final = lexicon.amount_pattern("discount")
+_STOP: Final = re.compile(r"[.;!?]\s+(?=[A-ZÀ-Þ])")
+_MONTH_FIRST_COUNTRIES: Final = ("US", "GB", "CA", "AU", "NZ", "IN", "SG", "HK", "ID")
+
+
+def order_days(sheet: TextSheet) -> TextSheet:
+    """The sheet; dates put the month first where the page is American and none says otherwise."""
+    texts = [row.text for row in sheet.rows]
+    told = dates.has_month_first(texts)
+    if told is not None:
+        return replace(sheet, month_first=told)
+    american = find_country(sheet, _MONTH_FIRST_COUNTRIES) == "US"
+    return replace(sheet, month_first=american or sheet.month_first or dates.has_clock(texts))
+
+
+def find_issue_date(sheet: TextSheet, phrases: list[Phrase], number: Value | None) -> Value | None:
+    """The day of the invoice: by its label, beside its number, or the first date of the page."""
+    found: list[HeaderCandidate] = []
+    kinds = ((lexicon.DATE, 1.0), (lexicon.DATE_PLAIN, 0.8), (lexicon.DATE_LOOSE, 0.6))
+    for pattern, weight in kinds:
+        for phrase in match_labels(phrases, pattern):
+            before = "" if phrase.first else labels.squeeze(phrase.cell.text[: phrase.start])
+            if weight < 1 and not _is_plain_date(before + (phrase.key if weight < 0.8 else "")):
+                continue
+            found += _date_candidates(sheet, phrase, weight)
+    for row in sheet.rows:
+        found += _unlabelled_dates(sheet, row, number)
+    return choose_best(found, 0.1)
+
+
+def _is_plain_date(before: str) -> bool:
+    """Whether what stands before `date` leaves it the invoice's: nothing, a town or a title."""
+    return not lexicon.NOT_DATE.fullmatch(before) and not before.endswith(("nr", "no"))
+
+
+def _date_candidates(sheet: TextSheet, phrase: Phrase, weight: float) -> Iterator[HeaderCandidate]:
+    for spot in find_spots(sheet, phrase):
+        found = dates.find_dates(spot.text, month_first=sheet.month_first, packed=weight == 1.0)
+        if found and found[0].start <= 12 and not _is_other_date(spot, found[0].start):
+            score = weight - PLACES[spot.where] - 0.05 * (spot.cell.page - 1)
+            start, end = spot.start + found[0].start, spot.start + found[0].end
+            day = found[0].day.isoformat()
+            yield make_candidate(day, score, cell=spot.cell, start=start, end=end)
+            return
+        if spot.where is Where.BEHIND and spot.text.strip(" :()"):
+            return
+
+
+def _is_other_date(spot: ValueSpot, upto: int) -> bool:
+    """Whether words between label and date make it another date (`Date de facture associée`)."""
+    between = spot.text[:upto]
+    return bool(lexicon.NOT_DATE.fullmatch(labels.squeeze(between))) or (
+        spot.where is Where.BEHIND and between.rstrip().endswith(":")
+    )
+
+
+def _unlabelled_dates(
+    sheet: TextSheet, row: TextRow, number: Value | None
+) -> Iterator[HeaderCandidate]:
+    """Dates without a label of their own; better high up, and better still beside the number."""
+    for column, cell in enumerate(row.cells):
+        for found in dates.find_dates(cell.text, month_first=sheet.month_first):
+            own = cell.text[: found.start].strip()
+            left = row.cells[column - 1].text if column and not own else ""
+            before = labels.squeeze(own or left)
+            height = cell.box.middle / sheet.height(cell.page) + (cell.page - 1)
+            score = 0.4 - 0.3 * min(height, 1)
+            if number and number.value in row.text and lexicon.OF_DAY.search(own or left):
+                score = 0.85
+            elif re.search(r"[^\W\d_]{3,},\s*(?:den|le|the|li|lì|dnia|dne)?\s*$", own):
+                score = 0.75 - 0.2 * min(height, 1)
+            elif lexicon.NOT_DATE.fullmatch(before) or len(before) > 25:
+                score = 0.05
+            day = found.day.isoformat()
+            yield make_candidate(day, score, cell=cell, start=found.start, end=found.end)
+
+
+def find_due_date(sheet: TextSheet, phrases: list[Phrase], issued: Value | None) -> Value | None:
+    """The day by which to pay, where the page says one or the days that there are."""
+    found: list[HeaderCandidate] = []
+    for phrase in match_labels(phrases, lexicon.DUE):
+        found += _date_candidates(sheet, phrase, 1.0)
+    for row in sheet.rows:
+        found += _due_in_prose(sheet, row)
+    day = date.fromisoformat(issued.value) if issued else None
+    if not day:
+        return choose_best(found, 0.3)
+    found += _due_by_terms(sheet, phrases, day)
+    latest = (day + timedelta(LATEST)).isoformat()
+    possible = (item for item in found if day.isoformat() <= item.value <= latest)
+    return choose_best(possible, 0.3)
+
+
+def _due_in_prose(sheet: TextSheet, row: TextRow) -> Iterator[HeaderCandidate]:
+    """`Zahlbar ... bis 04.04.2018`: the first date behind words that speak of paying by a day."""
+    for column, cell in enumerate(row.cells):
+        word = lexicon.DUE_PROSE.search(cell.text)
+        if not word:
+            continue
+        text = cell.text[word.start() :]
+        found = dates.find_dates(text, month_first=sheet.month_first)
+        if lexicon.NOT_DUE.search(text[: found[0].start] if found else text):
+            continue
+        if found and lexicon.BY.search(text[: found[0].start]):
+            start, end = word.start() + found[0].start, word.start() + found[0].end
+            day = found[0].day.isoformat()
+            yield make_candidate(day, 0.8, cell=cell, start=start, end=end)
+        elif not found and len(cell.text) < SHORT and lexicon.BY.search(cell.text):
+            yield from _date_beside(sheet, row, column)
+
+
+def _date_beside(sheet: TextSheet, row: TextRow, column: int) -> Iterator[HeaderCandidate]:
+    """The date next to a short text, or right under it."""
+    box = row.cells[column].box
+    near = [*row.cells[column + 1 : column + 2], *(cell for _, cell in find_below(sheet, row, box))]
+    for cell in near[:2]:
+        found = dates.find_dates(cell.text, month_first=sheet.month_first)
+        if found and found[0].start < 4:
+            day = found[0]
+            iso = day.day.isoformat()
+            yield make_candidate(iso, 0.7, cell=cell, start=day.start, end=day.end)
+            return
+
+
+def _due_by_terms(
+    sheet: TextSheet, phrases: list[Phrase], issued: date
+) -> Iterator[HeaderCandidate]:
+    """`14 days net`, `zahlbar innerhalb von 30 Tagen`: so many days after the invoice's."""
+    for row in sheet.rows:
+        for column, cell in enumerate(row.cells):
+            left = row.cells[column - 1].text if column else ""
+            yield from _days_in(cell, left if len(left) < SHORT else "", issued)
+    for pattern in (lexicon.DUE, lexicon.TERMS):
+        for phrase in match_labels(phrases, pattern):
+            below = (spot for spot in find_spots(sheet, phrase) if spot.where is Where.BELOW)
+            for spot in list(below)[:1]:
+                yield from _days_in(spot.cell, phrase.cell.text, issued)
+
+
+def _days_in(cell: TextCell, label: str, issued: date) -> Iterator[HeaderCandidate]:
+    """The days that a text gives to pay; `label` is what stands before it."""
+    for match in (*lexicon.DAYS.finditer(cell.text), *_NET.finditer(cell.text)):
+        count, clause = int(match[1]), f"{label} {_clause(cell, match)}"
+        if not 0 < count <= LATEST // 2 or not _speaks_of_paying(clause, _part(cell, match)):
+            continue
+        day = issued + timedelta(count)
+        if lexicon.MONTH_END.search(clause):
+            day = day.replace(day=calendar.monthrange(day.year, day.month)[1])
+        start, end = match.span()
+        yield make_candidate(day.isoformat(), BY_TERMS, cell=cell, start=start, end=end)
+
+
+def _clause(cell: TextCell, match: re.Match[str]) -> str:
+    """The words around a number of days, in its own sentence."""
+    before = _STOP.split(cell.text[max(match.start() - AROUND, 0) : match.start()])[-1]
+    behind = _STOP.split(cell.text[match.start() : match.end() + AROUND])[0]
+    return before + behind
+
+
+def _part(cell: TextCell, match: re.Match[str]) -> str:
+    """The same up to the commas on both sides."""
+    before = cell.text[: match.start()].rpartition(",")[2]
+    return before + cell.text[match.start() :].partition(",")[0]
+
+
+def _speaks_of_paying(clause: str, part: str) -> bool:
+    """Whether days are those to pay in: no discount's, and none of what is late or sent back."""
+    paying = lexicon.DUE_PROSE.search(clause) or lexicon.TERMS_PROSE.search(clause)
+    discount = _DISCOUNT.search(labels.fold(part))
+    return bool(paying) and not discount and not lexicon.LATE.search(clause)

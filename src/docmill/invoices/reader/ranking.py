@@ -1,0 +1,268 @@
+"""Which of the names on a page is the seller's and which the buyer's: a small fitted model.
+
+Every name that a rule has found may be either party. A pair of names is scored by what each is
+(company's form, size, place, block, label, what the rules say of it) and by how the two stand to
+each other; the weights are fitted by `python -m eval.fit_parties` and kept in `parties.json`.
+The share that a name has in the scores of all pairs says how sure it is.
+"""
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Final
+
+from docmill.invoices.reader.names import (
+    BANK,
+    CONTACT,
+    TAXED,
+    AddressBlock,
+    PartyName,
+    find_domains,
+    is_known_by,
+    is_place,
+    is_prose,
+)
+from docmill.reading.labels import COMPANY, TextSheet, squeeze
+from docmill.reading.pages import Box
+
+POOL: Final = 12  # names of each role that are compared
+SELLER: Final = "seller"
+BUYER: Final = "buyer"
+PAIR: Final = "pair"
+NOBODY: Final = "nobody"
+LEVEL: Final = 0.03  # of the page: what lies nearer stands side by side
+TOP: Final = 0.12
+FOOT: Final = 0.85
+LIKELY: Final = 0.15  # the least share of a name that is worth showing
+LONG: Final = 60  # characters: no line of an address is longer
+
+Features = dict[str, float]
+Weights = Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class NameSources:
+    """The names of a page by the rule that found them."""
+
+    sheet: TextSheet
+    blocks: Sequence[AddressBlock]
+    sellers: Sequence[PartyName]
+    buyers: Sequence[PartyName]
+    sold_by: frozenset[str]  # keys of names under a label
+    billed_to: frozenset[str]
+    holders: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class RankedParty:
+    """A name as one of the parties, what speaks for it, and where it stands."""
+
+    key: str
+    name: PartyName | None
+    features: Features
+    box: Box | None = None
+    y: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class RankedPair:
+    """The likeliest seller and buyer with how sure each is."""
+
+    seller: PartyName | None
+    buyer: PartyName | None
+    seller_share: float
+    buyer_share: float
+
+
+@cache
+def load_weights() -> Weights:
+    """The fitted weights, by role and feature."""
+    text = (files(__package__) / "parties.json").read_text("utf-8")
+    return json.loads(text)["weights"]
+
+
+def rank_parties(sources: NameSources, weights: Weights) -> RankedPair:
+    """The pair of two different names that scores best; nobody only where no name is likely."""
+    sellers, buyers = list_parties(sources, SELLER), list_parties(sources, BUYER)
+    scores = {
+        (own.key, theirs.key): score_pair(own, theirs, weights)
+        for own in sellers
+        for theirs in buyers
+        if own.key != theirs.key or not own.key
+    }
+    top = max(scores.values())
+    shares = {pair: math.exp(score - top) for pair, score in scores.items()}
+    whole = sum(shares.values())
+    best = max(shares, key=lambda pair: (shares[pair], pair))
+    chosen: list[tuple[PartyName | None, float]] = []
+    for side, parties in enumerate((sellers, buyers)):
+        own = {party.key: 0.0 for party in parties}
+        for pair, share in shares.items():
+            own[pair[side]] += share / whole
+        other = chosen[0][0] if chosen else None
+        key = best[side] or _likeliest(own, squeeze(other.text) if other else best[1 - side])
+        chosen.append((next(party.name for party in parties if party.key == key), own[key]))
+    return RankedPair(chosen[0][0], chosen[1][0], chosen[0][1], chosen[1][1])
+
+
+def _likeliest(shares: Mapping[str, float], taken: str) -> str:
+    """The likeliest name that is not the other party's; nobody's where it is hardly one."""
+    left = {key: share for key, share in shares.items() if key and key != taken}
+    key = max(left, key=lambda key: (left[key], key), default="")
+    return key if key and left[key] >= LIKELY else ""
+
+
+def score_pair(own: RankedParty, theirs: RankedParty, weights: Weights) -> float:
+    """How well two names go together as seller and buyer."""
+    parts = (
+        *((f"{SELLER}.{name}", value) for name, value in own.features.items()),
+        *((f"{BUYER}.{name}", value) for name, value in theirs.features.items()),
+        *((f"{PAIR}.{name}", value) for name, value in pair_features(own, theirs).items()),
+    )
+    return sum(weights.get(name, 0.0) * value for name, value in parts)
+
+
+def list_parties(sources: NameSources, role: str) -> list[RankedParty]:
+    """The names that may have a role, by key; the last one is nobody."""
+    ours, others = (sources.sellers, sources.buyers)
+    if role == BUYER:
+        ours, others = others, ours
+    best, rivals = _best_by_key(ours), _best_by_key(others)
+    pool = {**dict(list(rivals.items())[:POOL]), **dict(list(best.items())[:POOL])}
+    context = PageContext.of(sources)
+    highest = min((_height_of(sources, name) for name in pool.values()), default=0.0)
+    parties: list[RankedParty] = []
+    for key, name in pool.items():
+        y = _height_of(sources, name)
+        features = {
+            "rule": best[key].score if key in best else 0.0,
+            "unruled": float(key not in best),
+            "rival": rivals[key].score if key in rivals else 0.0,
+            "highest": float(y == highest),
+            **_mention_features(context, key, name.text),
+            **_label_features(sources, key),
+            **_word_features(name.text),
+            **_place_features(sources, name),
+            **_block_features(sources, name),
+        }
+        parties.append(RankedParty(key, name, features, name.box, y))
+    return [*parties, RankedParty("", None, {NOBODY: 1.0})]
+
+
+def _height_of(sources: NameSources, name: PartyName) -> float:
+    return name.box.middle / sources.sheet.height(name.cell.page) + name.cell.page - 1
+
+
+@dataclass(frozen=True, slots=True)
+class PageContext:
+    """The texts of all cells as they are compared, those of addresses, and the web addresses."""
+
+    texts: tuple[str, ...]
+    places: tuple[str, ...]
+    domains: Mapping[str, float]
+
+    @classmethod
+    def of(cls, sources: NameSources) -> "PageContext":
+        cells = [cell.text for _, _, cell in sources.sheet.cells]
+        places = (squeeze(text) for text in cells if is_place(text) and len(text) < LONG)
+        return cls(tuple(map(squeeze, cells)), tuple(places), find_domains(sources.sheet))
+
+
+def _mention_features(context: PageContext, key: str, text: str) -> Features:
+    known = (worth for domain, worth in context.domains.items() if is_known_by(text, domain))
+    return {
+        "mentions": min(sum(key in text for text in context.texts) - 1, 3) / 3,
+        "known": max(known, default=0.0),
+        "in_place": float(any(key in place and key != place for place in context.places)),
+    }
+
+
+def _best_by_key(names: Sequence[PartyName]) -> dict[str, PartyName]:
+    """Each name once, where it is supported best; the best supported first."""
+    found: dict[str, PartyName] = {}
+    for name in sorted(names, key=lambda name: -name.score):
+        key = squeeze(name.text)
+        if key:
+            found.setdefault(key, name)
+    return found
+
+
+def _label_features(sources: NameSources, key: str) -> Features:
+    return {
+        "sold_by": float(key in sources.sold_by),
+        "billed_to": float(key in sources.billed_to),
+        "holder": float(key in sources.holders),
+    }
+
+
+def _word_features(text: str) -> Features:
+    words = text.split()
+    return {
+        "form": float(bool(COMPANY.search(text))),
+        "one_word": float(len(words) == 1),
+        "many_words": float(len(words) > 5),
+        "capitals": float(text.isupper()),
+        "figures": float(any(char.isdigit() for char in text)),
+        "prose": float(is_prose(text)),
+        "person": float(1 < len(words) < 4 and not COMPANY.search(text) and text.istitle()),
+        "slash": float("/" in text),
+        "bank": float(bool(BANK.search(text))),
+    }
+
+
+def _place_features(sources: NameSources, name: PartyName) -> Features:
+    sheet, cell = sources.sheet, name.cell
+    y = min(cell.box.middle / sheet.height(cell.page), 1.0)
+    large = cell.box.height / (sheet.usual_height or cell.box.height)
+    row = next((row for row in sheet.rows if cell in row.cells), None)
+    return {
+        "large": min(max(large, 0.7), 2.0) - 1.0,
+        "low": y,
+        "right": (cell.box.x0 + cell.box.x1) / 2 / sheet.width(cell.page),
+        "top": float(y < TOP),
+        "foot": float(y > FOOT),
+        "later": float(cell.page > 1),
+        "crowded": float(row is not None and len(row.cells) > 3),
+    }
+
+
+def _block_features(sources: NameSources, name: PartyName) -> Features:
+    cell = name.cell
+    block = next((block for block in sources.blocks if cell in block.cells), None)
+    if block is None:
+        return {"contact": 0.0}
+    at = block.cells.index(cell)
+    behind = block.cells[at + 1 + (name.below is not None) :]
+    rest = "\n".join(other.text for other in block.cells[at:] if "@" not in other.text)
+    return {
+        "block": 1.0,
+        "first": float(at == 0),
+        "under_place": float(any(is_place(other.text) for other in block.cells[:at])),
+        "over_place": float(bool(behind) and is_place(behind[0].text)),
+        "address": float(block.has_address),
+        "contact": float(bool(CONTACT.search(rest))),
+        "mail": float("@" in block.text),
+        "taxed": float(bool(TAXED.search(rest))),
+    }
+
+
+def pair_features(own: RankedParty, theirs: RankedParty) -> Features:
+    """How a seller and a buyer stand to each other."""
+    if not own.box or not theirs.box:
+        return {}
+    down = theirs.y - own.y
+    beside = abs(down) < LEVEL
+    left = own.box.x0 < theirs.box.x0
+    sizes = own.features["large"] - theirs.features["large"]
+    return {
+        "above": 0.0 if beside else max(min(down / 0.2, 1.0), -1.0),
+        "left": (1.0 if left else -1.0) if beside else 0.0,
+        "larger": max(min(sizes, 0.5), -0.5),
+        "reached": own.features["contact"] - theirs.features["contact"],
+        "inside": float(own.key in theirs.key or theirs.key in own.key),
+        "both_companies": float(own.features["form"] == theirs.features["form"]),
+        "near": float(abs(down) < 0.1 and own.name is not None and not beside),
+    }
