@@ -55,20 +55,23 @@ class ReadFile:
     memory_bytes: int
 
 
+Files = Annotated[
+    list[Path], typer.Argument(metavar="FILE", help="What to read: files and folders.")
+]
+Mapped = Annotated[str | None, typer.Option(help="Also write the file that this mapping makes.")]
+ProfileFile = Annotated[
+    Path | None, typer.Option(help="A JSON file with your settings: tin, rates ..")
+]
+
+
 def read_files(
     pipeline: Annotated[str, typer.Argument(metavar="PIPELINE", help="Such as extract.")],
-    files: Annotated[
-        list[Path], typer.Argument(metavar="FILE", help="What to read: files and folders.")
-    ],
+    files: Files,
     out: Annotated[Path, typer.Option(help="Folder for the results; made when missing.")],
     jobs: Annotated[int, typer.Option(min=1, help="Files at a time.", show_default="CPUs")] = CPUS,
     seconds: Annotated[float, typer.Option(min=1, help="Most CPU time for one file.")] = 25,
-    mapping: Annotated[
-        str | None, typer.Option(help="Also write the file that this mapping makes.")
-    ] = None,
-    profile: Annotated[
-        Path | None, typer.Option(help="A JSON file with your settings: tin, rates ..")
-    ] = None,
+    mapping: Mapped = None,
+    profile: ProfileFile = None,
     fields: Annotated[str | None, typer.Option(help=field_request.HELP, show_default=False)] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one row per file.")] = False,
 ) -> None:
@@ -92,21 +95,26 @@ def read_files(
     wanted = ReadRequest(pipeline, mapping, _field_options(catalog, pipeline, fields))
     wanted = replace(wanted, options={**wanted.options, **_read_profile(profile)})
     files = _list_files(files, catalog.accepts[pipeline])
-    limits = _read_limits(seconds)
     began = time.monotonic()
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-        with _show_progress(len(files)) as bar:
-            reader = FileReader(wanted, catalog, out, bar)
-            asyncio.run(reader.read_all(files, limits, at_a_time=jobs))
-    except OSError as exc:
-        raise StartError(f"Can't write to {out}: {exc.strerror}\nChoose another --out.") from exc
+    reader = FileReader(wanted, catalog, out)
+    _run_reader(reader, files, out, (_read_limits(seconds), jobs))
     if as_json:
         say_json([asdict(row) for row in reader.rows])
     else:
         say(_summarise(reader.rows, time.monotonic() - began))
     if reader.unreadable:
         raise typer.Exit(1)
+
+
+def _run_reader(
+    reader: "FileReader", files: list[Path], out: Path, limits: tuple[RunLimits, int]
+) -> None:
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        with _show_progress(len(files)) as bar:
+            asyncio.run(reader.read_all(files, limits[0], bar, at_a_time=limits[1]))
+    except OSError as exc:
+        raise StartError(f"Can't write to {out}: {exc.strerror}\nChoose another --out.") from exc
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,22 +218,18 @@ def _show_progress(total: int) -> Generator[Progress]:
 class FileReader:
     """Reads files through one fork server, some at a time, and keeps a row for each."""
 
-    def __init__(
-        self,
-        wanted: ReadRequest,
-        catalog: PipelineCatalog,
-        out: Path,
-        bar: Progress,
-    ) -> None:
+    def __init__(self, wanted: ReadRequest, catalog: PipelineCatalog, out: Path) -> None:
         self.rows: list[ReadFile] = []
         self.unreadable: int = 0
         self._wanted: ReadRequest = wanted
         self._offer: PipelineCatalog = catalog
         self._out: Path = out
-        self._bar: Progress = bar
+        self._bar: Progress = Progress(disable=True)
 
-    async def read_all(self, files: Iterable[Path], limits: RunLimits, *, at_a_time: int) -> None:
-        waiting = iter(files)
+    async def read_all(
+        self, files: Iterable[Path], limits: RunLimits, bar: Progress, *, at_a_time: int
+    ) -> None:
+        waiting, self._bar = iter(files), bar
         async with SandboxPool(limits, pipelines=[self._wanted.pipeline]) as sandbox:
             await sandbox.warm()
             if why := sandbox.broken.get(self._wanted.pipeline):
