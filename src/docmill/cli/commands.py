@@ -21,6 +21,12 @@ REREAD: Final = "docmill.processes.reread:reread_documents"
 
 _OWN: Final = (
     Command(
+        "try",
+        "docmill.processes.tryout:try_samples",
+        "Read a sample invoice and a sample trade note, and open the page.",
+        RUN,
+    ),
+    Command(
         "serve",
         "docmill.processes.web:serve",
         "Run everything in one go: database, store, web, worker and poller.",

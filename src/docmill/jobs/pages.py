@@ -28,6 +28,7 @@ from docmill.jobs.estimator import Estimator
 from docmill.jobs.events import ServerEvent
 from docmill.jobs.preferences import read_preferences
 from docmill.jobs.queries import JobEvent, JobFilter
+from docmill.jobs.samples import SAMPLES
 from docmill.jobs.upload import take_in
 from docmill.queue import steps
 from docmill.queue.enqueue import find_own_job
@@ -205,6 +206,7 @@ async def queue_page(
         default_mapping=preferred.mapping,
         max_bytes=site.config.max_upload_bytes,
         too_large=FAULTS["TOO_LARGE"].fill({"maxSize": site.config.max_upload_bytes}).says,
+        samples=[one for one in SAMPLES.values() if one.pipeline in site.catalog.accepts],
         failing=[
             (one.service, format_instant(one.failing_from)) for one in failing if one.failing_from
         ],

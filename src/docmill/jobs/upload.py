@@ -13,6 +13,7 @@ from starlette.requests import Request
 from docmill.core import field_request
 from docmill.core.documents import clean_filename
 from docmill.core.faults import DocmillError
+from docmill.core.owners import Owner
 from docmill.db.pool import read_connection
 from docmill.documents import accept
 from docmill.documents import upload as uploads
@@ -143,9 +144,7 @@ async def take_in(
 ) -> list[FileOutcome]:
     """Refuse what can be refused unread, read the body, accept its files."""
     try:
-        await _check_room(site)
-        sender = site.limits.sender(request, wanted.owner)
-        await _check_rate(request, site, sender)
+        sender = await check_sender(request, site, wanted.owner)
         key = uploads.read_request_key(request.headers)
         context = context or uploads.UploadContext(site.store, site.catalog, site.config)
         received = await uploads.receive(request, context)
@@ -154,6 +153,14 @@ async def take_in(
     except DocmillError as exc:
         site.metrics.uploads.labels(exc.fault.code).inc()
         raise
+
+
+async def check_sender(request: Request, site: Site, owner: Owner) -> RequestSender:
+    """Who sends a file, if there is room for it and they may send one now."""
+    await _check_room(site)
+    sender = site.limits.sender(request, owner)
+    await _check_rate(request, site, sender)
+    return sender
 
 
 async def _check_room(site: Site) -> None:
