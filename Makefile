@@ -8,7 +8,7 @@ COMPILE = $(UV) pip compile --quiet --universal --python-version 3.11 --generate
 	--no-emit-index-url --custom-compile-command "make lock" $(UPGRADE)
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check shots bench eval chaos fuzz reference setup setup-dev lock
+.PHONY: help run test check shots bench eval chaos fuzz reference client setup setup-dev lock
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 11
@@ -46,6 +46,9 @@ fuzz: setup-dev ## feed mutated documents and strange layouts to every pipeline,
 
 reference: setup ## write docs/reference again from the code
 	@$(BIN)/python scripts/reference.py
+
+client: setup ## the wheel of docmill-client, in dist/
+	@cd client && ../$(BIN)/python -m hatchling build -t wheel -d ../dist
 
 setup: ## make .venv from requirements.lock
 	@$(PYTHON) scripts/setup.py

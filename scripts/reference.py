@@ -15,7 +15,8 @@ from pydantic.fields import FieldInfo
 
 from docmill import app, settings
 from docmill.app import App
-from docmill.cli.commands import COMMANDS, load_command
+from docmill.cli.commands import COMMANDS
+from docmill.cli.program import load_command
 from docmill.core import faults, jobs
 from docmill.core.jobs import Status
 from docmill.db import migrate

@@ -7,7 +7,8 @@ import sys
 import pytest
 
 from docmill import __version__
-from docmill.cli.commands import COMMANDS, load_command
+from docmill.cli.commands import COMMANDS
+from docmill.cli.program import load_command
 from terminal import Terminal
 
 
@@ -17,10 +18,32 @@ def test_the_list_tells_of_a_command_what_its_own_help_says_first(name: str) -> 
     assert help_text.partition("\n\n")[0].replace("\n", " ").startswith(COMMANDS[name].summary)
 
 
-def test_listing_the_commands_loads_no_web_framework_and_no_database() -> None:
-    code = "import sys, docmill.cli; print(*{'fastapi', 'psycopg', 'pydantic'} & {*sys.modules})"
-    told = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
-    assert told.stdout.strip() == b""
+def imported(*words: str) -> set[str]:
+    """What `docmill WORDS` had imported when it ended."""
+    code = (
+        "import atexit, sys, docmill.cli; sys.argv[1:] = sys.argv[1:]\n"
+        "atexit.register(lambda: print(*sys.modules, file=sys.stderr))\n"
+        "docmill.cli.main()"
+    )
+    told = subprocess.run(
+        [sys.executable, "-c", code, *words], capture_output=True, check=True, text=True
+    )
+    return set(told.stderr.split())
+
+
+def test_the_version_is_told_without_loading_anything() -> None:
+    assert imported("--version").isdisjoint({"typer", "rich", "importlib.metadata", "asyncio"})
+
+
+def test_listing_the_commands_loads_no_framework_of_pages_or_help_and_no_database() -> None:
+    loaded = imported("--help")
+    assert "docmill.cli.commands" in loaded
+    assert loaded.isdisjoint({"fastapi", "psycopg", "pydantic", "typer", "rich", "httpx2"})
+
+
+def test_without_a_command_the_list_is_shown_and_it_is_wrong_usage(terminal: Terminal) -> None:
+    ran = terminal.run()
+    assert (ran.code, "submit" in ran.out) == (2, True)
 
 
 def test_help_has_three_panels(terminal: Terminal) -> None:

@@ -158,3 +158,32 @@ def test_fields_can_be_asked_for_and_make_another_job(desk: Terminal) -> None:
     (bad,) = submitted(desk, name, "--fields", "total:lots")
     assert bad["code"] == "BAD_REQUEST"
     assert "there is no type 'lots'" in bad["message"]
+
+
+def test_a_folder_is_sent_with_all_folders_in_it(desk: Terminal) -> None:
+    (desk.home / "box" / "inner").mkdir(parents=True)
+    (desk.home / "box" / ".hidden").mkdir()
+    for name in ("b.pdf", "inner/A.PDF", "notes.csv", ".hidden/c.pdf", ".d.pdf"):
+        put(desk, f"box/{name}", letter(name))
+    ran = desk.run("submit", "box", put(desk, "alone.pdf", letter("alone")))
+    assert ran.code == 0, ran.out
+    told = [line.partition(":")[0] for line in ran.out.splitlines()]
+    assert sorted(told) == [
+        "1 file in folders left out", "alone.pdf", "box/b.pdf", "box/inner/A.PDF"
+    ]  # fmt: skip
+
+
+def test_of_a_folder_is_sent_what_the_pipeline_takes(desk: Terminal) -> None:
+    (desk.home / "box").mkdir()
+    put(desk, "box/a.txt", b"three short words")
+    assert [row["file"] for row in submitted(desk, "box", "--pipeline", "study")] == ["box/a.txt"]
+    assert submitted(desk, "box", "--pipeline", "extract") == []
+
+
+def test_one_bad_file_in_a_request_does_not_harm_the_others(desk: Terminal) -> None:
+    names = [put(desk, f"{number}.pdf", letter(f"of many {number}")) for number in range(24)]
+    names.insert(3, put(desk, "noise.bin", bytes(range(256))))
+    rows = submitted(desk, *names)
+    assert [row["file"] for row in rows] == names
+    assert [row["file"] for row in rows if not row["success"]] == ["noise.bin"]
+    assert len({row["job_id"] for row in rows}) == 25

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import pdfs
+from invoice_pdfs import paper
 from terminal import Terminal, book, letter
 
 
@@ -73,14 +74,53 @@ def test_a_path_that_cannot_be_read_is_named_and_the_others_go_on(
 ) -> None:
     os.mkfifo(tmp_path / "pipe")
     ran = terminal.run(
-        "read", "extract", "missing.pdf", "pipe", tmp_path, put(tmp_path, "g.pdf", letter()),
-        "--out", out,
+        "read", "extract", "missing.pdf", "pipe", put(tmp_path, "g.pdf", letter()), "--out", out
     )  # fmt: skip
     assert ran.code == 1
     assert "missing.pdf: can't be opened: No such file or directory." in ran.err
     assert "pipe: is not a file." in ran.err
-    assert "is a folder" in ran.err
     assert ran.out.startswith("ok 1, ")
+
+
+def test_of_a_folder_everything_is_read_that_the_pipeline_takes(
+    terminal: Terminal, tmp_path: Path, out: Path
+) -> None:
+    (tmp_path / "box" / "inner").mkdir(parents=True)
+    put(tmp_path, "box/a.pdf", letter("a"))
+    put(tmp_path, "box/inner/b.pdf", letter("b"))
+    put(tmp_path, "box/c.txt", b"text")
+    ran = terminal.run("read", "extract", tmp_path / "box", "--out", out)
+    assert ran.out.startswith("ok 2, failed 0, ")
+    assert "1 in folders left out: not .pdf" in ran.err
+
+
+def test_with_a_mapping_the_xml_lies_beside_the_data(
+    terminal: Terminal, tmp_path: Path, out: Path
+) -> None:
+    data = paper([("1", "Kertas A4", "2", "100.000", "200.000")], [("Total", "200.000")])
+    words = ("read", "invoice", put(tmp_path, "i.pdf", data), "--out", out)
+    assert terminal.run(*words, "--mapping", "pt_simon_invoice_v1").out.startswith("ok 1, ")
+    xml = (out / f"{hashlib.sha256(data).hexdigest()}.xml").read_text()
+    assert "<TaxInvoiceBulk" in xml
+    assert "<TIN></TIN>" in xml or "<TIN/>" in xml
+    told = put(tmp_path, "me.json", b'{"tin": "0012345678901000"}')
+    terminal.run(*words, "--mapping", "pt_simon_invoice_v1", "--profile", told)
+    assert "<TIN>0012345678901000</TIN>" in next(out.glob("*.xml")).read_text()
+
+
+@pytest.mark.parametrize(
+    ("pipeline", "words"),
+    [
+        ("invoice", ("--mapping", "nonsense")),
+        ("extract", ("--mapping", "ubl_invoice_v1")),
+        ("invoice", ("--profile", "missing.json")),
+    ],
+)
+def test_a_mapping_or_a_profile_that_is_not_there_is_wrong_usage(
+    terminal: Terminal, out: Path, pipeline: str, words: tuple[str, str]
+) -> None:
+    ran = terminal.run("read", pipeline, "a.pdf", "--out", out, *words)
+    assert (ran.code, words[0] in ran.err) == (2, True)
 
 
 def test_an_unknown_pipeline_is_wrong_usage_and_the_known_ones_are_listed(

@@ -1,20 +1,17 @@
 """The table of commands: docmill's own and those of the rooms.
 
-A command's module is imported when it is called, not to list it.
-
-Importing everything takes over a second, the web framework most of it; `docmill --help` and
-`docmill jobs` need none of that.
+A command's module is imported when it is called, not to list it: importing everything takes over
+a second, the web framework most of it.
 """
 
+import shutil
+import sys
+import textwrap
 from collections.abc import Mapping
-from typing import Any, Final
-
-import typer
-from typer.core import TyperCommand, TyperGroup
-from typer.main import get_command
+from typing import Final
 
 from docmill.core.installed import find_rooms
-from docmill.core.plugins import Command, resolve
+from docmill.core.plugins import Command
 
 RUN: Final = "Run docmill"
 CARE: Final = "Look after it"
@@ -23,6 +20,12 @@ REREAD: Final = "docmill.processes.reread:reread_documents"
 
 
 _OWN: Final = (
+    Command(
+        "try",
+        "docmill.processes.tryout:try_samples",
+        "Read a sample invoice and a sample trade note, and open the page.",
+        RUN,
+    ),
     Command(
         "serve",
         "docmill.processes.web:serve",
@@ -56,7 +59,11 @@ _OWN: Final = (
         "Bring the database of DATABASE_URL (or the embedded one) up to date.",
         RUN,
     ),
-    Command("submit", "docmill.jobs.commands:submit", "Upload files to a running docmill."),
+    Command(
+        "submit",
+        "docmill.jobs.submit_commands:submit",
+        "Upload files and folders to a running docmill.",
+    ),
     Command("jobs", "docmill.jobs.commands:list_jobs", "List your jobs, newest first."),
     Command(
         "show",
@@ -119,30 +126,27 @@ COMMANDS: Final[Mapping[str, Command]] = {
 }
 
 
-class LazyCommands(TyperGroup):
-    """Lists the table; loads the one command that is called."""
-
-    def __init__(self, **given: Any) -> None:
-        super().__init__(**given)
-        self.commands: dict[str, Any] = {name: _make_placeholder(name) for name in COMMANDS}
-
-    def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
-        name, _, rest = super().resolve_command(ctx, args)
-        return name, load_command(name) if name else None, rest
+USAGE: Final = "Usage: docmill [--version] [--help] COMMAND ..."
+ABOUT: Final = "docmill turns documents into data, durably. `docmill try` shows it with samples."
+MOST_COLUMNS: Final = 100
 
 
-def _make_placeholder(name: str) -> TyperCommand:
-    entry = COMMANDS[name]
-    return TyperCommand(name, help=entry.summary, rich_help_panel=entry.panel)
+def describe_commands(columns: int = 80) -> str:
+    """All commands by panel, as `docmill --help` prints them."""
+    width = max(map(len, COMMANDS)) + 4
+    lines = [USAGE, "", ABOUT]
+    for panel in dict.fromkeys(one.panel for one in COMMANDS.values()):
+        lines += ["", f"{panel}:"]
+        for name, one in COMMANDS.items():
+            if one.panel == panel:
+                first = f"  {name}".ljust(width)
+                lines += textwrap.wrap(
+                    one.summary, columns, initial_indent=first, subsequent_indent=" " * width
+                )
+    lines += ["", "`docmill COMMAND --help` explains one, with examples."]
+    return "\n".join(lines) + "\n"
 
 
-def load_command(name: str) -> Any:
-    """The command itself, with its options and its help."""
-    found = resolve(COMMANDS[name].target)
-    if not isinstance(found, typer.Typer):
-        alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
-        alone.command(name)(found)
-        found = alone
-    command = get_command(found)
-    command.name = name
-    return command
+def print_help() -> None:
+    columns = min(shutil.get_terminal_size().columns, MOST_COLUMNS)
+    sys.stdout.write(describe_commands(columns))

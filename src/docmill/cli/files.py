@@ -4,13 +4,14 @@ import hashlib
 import os
 import secrets
 import stat
-from collections.abc import Generator
+from collections.abc import Collection, Generator, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, Final
 
 from docmill.core.documents import clean_filename
+from docmill.core.plugins import DOCX, PDF, TEXT
 from docmill.core.texts import clean_text
 
 
@@ -73,12 +74,41 @@ def open_document(path: Path) -> Generator[OpenDocument]:
     try:
         facts = os.fstat(fd)
         if stat.S_ISDIR(facts.st_mode):
-            raise Unreadable("is a folder; name the files in it.")
+            raise Unreadable("is a folder.")
         if not stat.S_ISREG(facts.st_mode):
             raise Unreadable("is not a file.")
         yield OpenDocument(path, fd, facts.st_size)
     finally:
         os.close(fd)
+
+
+# What files in a folder are taken for, by their names; docmill looks at the content itself.
+ENDINGS: Final = {".pdf": PDF, ".docx": DOCX, ".txt": TEXT}
+
+
+def list_documents(given: Iterable[Path], endings: Collection[str]) -> tuple[list[Path], int]:
+    """The files named, and those of folders that end so; and how many others folders have."""
+    files: list[Path] = []
+    skipped = 0
+    for path in given:
+        if not path.is_dir():
+            files.append(path)
+            continue
+        for found in _walk(path):
+            if found.suffix.lower() in endings:
+                files.append(found)
+            else:
+                skipped += 1
+    return files, skipped
+
+
+def _walk(folder: Path) -> Iterator[Path]:
+    """Every file below, in order; hidden ones are somebody else's, and links lead in circles."""
+    for place, folders, names in os.walk(folder):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        for name in sorted(names):
+            if not name.startswith("."):
+                yield Path(place, name)
 
 
 def printable_path(path: Path) -> str:

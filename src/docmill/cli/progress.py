@@ -25,6 +25,8 @@ class ProgressBoard:
             disable=not console.is_terminal,
         )
 
+        self._whole: TaskID | None = None
+
     def __enter__(self) -> Self:
         self._bars.start()
         return self
@@ -33,6 +35,20 @@ class ProgressBoard:
         self, _: type[BaseException] | None, __: BaseException | None, ___: TracebackType | None
     ) -> None:
         self._bars.stop()
+
+    def expect(self, files: int) -> None:
+        """So many files are to come; of several, one bar counts those that have ended."""
+        if files > 1:
+            self._whole = self._bars.add_task("all files", total=files, detail=f"0 of {files}")
+
+    def advance(self) -> None:
+        """One file has ended, well or not."""
+        if self._whole is None:
+            return
+        self._bars.advance(self._whole)
+        task = next(one for one in self._bars.tasks if one.id == self._whole)
+        detail = f"{task.completed:.0f} of {task.total:.0f}"
+        self._bars.update(self._whole, detail=detail)
 
     def line(self, name: str) -> "ProgressLine":
         return ProgressLine(self._bars, self._bars.add_task(name, total=100, detail=""))

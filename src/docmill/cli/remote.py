@@ -1,8 +1,9 @@
 """The client as commands use it: the session is kept between them, advice speaks of options."""
 
 import io
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack, suppress
+from functools import partial
 from typing import Annotated, Any, Final, Self
 
 import httpx2
@@ -108,11 +109,26 @@ class RemoteClient(AsyncClient):
         return cookie
 
     async def upload(
-        self, document: OpenDocument, wanted: Mapping[str, str], on_read: Callable[[int], None]
+        self,
+        documents: Sequence[OpenDocument],
+        wanted: Mapping[str, str],
+        on_read: Callable[[int], None],
     ) -> dict[str, Any]:
-        """Streams: the file is read as the connection takes it."""
-        with CountedFile(document.fd, on_read) as file:
-            files = {"file": (document.filename, file)}
+        """All in one request. Streams: files are read as the connection takes them."""
+        read = [0] * len(documents)
+
+        def count(at: int, done: int) -> None:
+            read[at] = done
+            on_read(sum(read))
+
+        with ExitStack() as stack:
+            files = [
+                (
+                    "file",
+                    (one.filename, stack.enter_context(CountedFile(one.fd, partial(count, at)))),
+                )
+                for at, one in enumerate(documents)
+            ]
             return await self.ask("POST", "/api/upload", data=dict(wanted), files=files)
 
 

@@ -68,6 +68,12 @@ class Client:
     def retry(self, job_id: str) -> RemoteJob:
         return self._done(self._client.retry(job_id))
 
+    def ask(self, method: str, path: str, **given: Any) -> dict[str, Any]:
+        return self._done(self._client.ask(method, path, **given))
+
+    def fetch(self, method: str, path: str, **given: Any) -> bytes:
+        return self._done(self._client.fetch(method, path, **given))
+
     def jobs(self, limit: int = 0, **only: Any) -> list[dict[str, Any]]:
         async def collect() -> list[dict[str, Any]]:
             return [job async for job in self._client.jobs(limit, **only)]

@@ -131,7 +131,10 @@ class Acceptor:
 
 @dataclass(frozen=True, slots=True)
 class JobRequest:
-    """What is to be done with a file, and for whom."""
+    """What is to be done with a file, and for whom.
+
+    `preferred`: the owner's preferences go before our defaults.
+    """
 
     owner: Owner
     pipeline: str
@@ -141,6 +144,7 @@ class JobRequest:
     request_key: str | None = None
     options: Mapping[str, Any] = field(default_factory=dict[str, Any])
     meta: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    preferred: bool = False
 
     @property
     def from_bucket(self) -> bool:

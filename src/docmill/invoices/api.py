@@ -424,7 +424,8 @@ CHOICES: Final = {"trx_code": TRX_CODES, "opt": OPTS}
 
 
 _PROFILE_FIELDS: Final[dict[str, Any]] = dict.fromkeys(PROFILE_NAMES, (ProfileText, "")) | {
-    "rates": (dict[str, Rate], {})
+    "rates": (dict[str, Rate], {}),
+    "daily_rates": (dict[str, dict[str, Rate]], {}),
 }
 # Names that mean nothing are let through here: the mappings refuse them all at once.
 ProfileBody = create_model("Profile", __config__=ConfigDict(extra="allow"), **_PROFILE_FIELDS)
@@ -434,7 +435,10 @@ def _profile_schema() -> dict[str, Any]:
     schema: dict[str, Any] = ProfileBody.model_json_schema() | {"additionalProperties": False}
     for name, codes in CHOICES.items():
         schema["properties"][name]["enum"] = ["", *codes]
-    schema["properties"]["rates"]["propertyNames"] = {"pattern": "^[A-Za-z]{3}$"}
+    by_day = schema["properties"]["daily_rates"]
+    for each in (schema["properties"]["rates"], by_day):
+        each["propertyNames"] = {"pattern": "^[A-Za-z]{3}$"}
+    by_day["additionalProperties"]["propertyNames"] = {"format": "date"}
     return schema
 
 

@@ -50,14 +50,19 @@ def broken_paths(checks: Mapping[str, str]) -> Iterator[str]:
 
 
 def find_doubts(invoice: InvoiceData, checks: Mapping[str, str]) -> list[str]:
-    """Paths a person should look at: missing, unsure, or in a rule that is broken."""
+    """Paths a person should look at: missing, unsure, or in a rule that is broken.
+
+    The owner may have said how sure is sure enough: `review_threshold`.
+    """
+    threshold = parse_number(invoice.get("review_threshold"))
+    least = DOUBT if threshold is None else float(threshold)
     evidence: Any = invoice.get("evidence") or {}
     found: dict[str, None] = {}
     for path in list_paths(invoice):
         field, value = find_field(path), value_at(invoice, path)
         sure = look_up(evidence.get(path), "confidence")
         doubted = field is None or field.doubted
-        unsure = value is not None and sure is not None and sure < DOUBT and doubted
+        unsure = value is not None and sure is not None and sure < least and doubted
         if unsure or (value is None and field and field.needed):
             found[path] = None
     if not _lines_of(invoice):

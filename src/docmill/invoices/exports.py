@@ -1,7 +1,7 @@
 """Several complete jobs of one owner written as one file: looked up, read, emitted."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final
 from uuid import UUID
@@ -21,7 +21,7 @@ from docmill.documents import queries
 from docmill.invoices import formats
 from docmill.invoices.formats import Emitted
 from docmill.invoices.formats.language import InvoiceMapping
-from docmill.invoices.profile import Profile, parse_profile
+from docmill.invoices.profile import Profile, complete_profile
 from docmill.jobs import results
 from docmill.jobs.results import ReadableJob
 from docmill.web import json_body, problems
@@ -54,14 +54,15 @@ async def write_export(
 ) -> Export:
     """One file of these jobs, in the order given, or the fault of the first that can't be in it.
 
-    Each is written with the profile it took along when it came; one that took none, with today's.
+    Each is written with the profile it took along when it came, and where that says nothing, with
+    today's.
     """
     job_ids = [_parse_id(text) for text in dict.fromkeys(jobs)]
     if len(job_ids) > MOST_JOBS:
         raise DocmillError("TOO_MANY_JOBS", maxJobs=MOST_JOBS)
     async with read_connection(site.pool) as conn:
         found = await results.find_data(conn, job_ids)
-        now = parse_profile(await queries.read_profile(conn, owner.key))
+        now = await queries.read_profile(conn, owner.key)
     rows = [_check_own(owner, found.get(job_id), job_id) for job_id in job_ids]
     name = _choose_mapping(site.catalog, rows, mapping)
     invoices = [await _load_invoice(site, row, now) for row in rows]
@@ -101,13 +102,12 @@ def _choose_mapping(
     return name
 
 
-async def _load_invoice(site: Site, row: ReadableJob, now: Profile) -> ExportedInvoice:
+async def _load_invoice(site: Site, row: ReadableJob, now: Mapping[str, Any]) -> ExportedInvoice:
     if row.key is None:
         raise DocmillError("EXPIRED", jobId=str(row.id))
     found = await results.read_data(site.pool, site.store, row.key)
     data = {name: value for name, value in found.items() if name not in UNUSED_KEYS}
-    profile = data.get("profile")
-    return ExportedInvoice(row.id, data, parse_profile(profile) if profile else now)
+    return ExportedInvoice(row.id, data, complete_profile(data.get("profile"), now))
 
 
 def _emit(mapping: InvoiceMapping, invoices: Sequence[ExportedInvoice]) -> Emitted:

@@ -46,6 +46,9 @@ class InvoicePipeline:
             "warnings": warnings,
             **_read_data(pages, xml, [] if xml else source.options.get("lessons", [])),
         }
+        if (threshold := source.options.get("review_threshold")) is not None:
+            data["review_threshold"] = threshold
+            data["review"] = checks.find_doubts(data, data["checks"])
         tools.progress(100, f"{len(data['lines'])} lines found")
         if not source.mapping:
             return Output(data)

@@ -16,6 +16,7 @@ from docmill.core.jobs import Claimed, JobId, StoredResult
 from docmill.core.owners import OwnerKey
 from docmill.db.pool import Connection
 from docmill.invoices.edits import Change
+from docmill.jobs import preferences
 from docmill.web.params import Cursor
 
 PENDING: Final = "pending"
@@ -358,9 +359,10 @@ async def lessons_for_run(conn: Connection, owner: OwnerKey) -> list[dict[str, A
 
 
 async def read_run_options(conn: Connection, job: Claimed) -> dict[str, Any]:
-    """What a run is told: the lessons of its owner, where its result will be mapped."""
+    """What a run is told: its owner's lessons, where it is mapped, and how sure is sure enough."""
     known = await lessons_for_run(conn, job.owner) if job.mapping is not None else []
-    return {"lessons": known} if known else {}
+    told = await preferences.read_run_options(conn, job)
+    return {"lessons": known, **told} if known else told
 
 
 FORGET: Final = """

@@ -22,7 +22,7 @@ from docmill.invoices import fields as invoices_fields
 from docmill.invoices import formats, queries
 from docmill.invoices.checks import explain_doubts
 from docmill.invoices.edits import Change, replay
-from docmill.invoices.profile import Profile, parse_profile
+from docmill.invoices.profile import Profile, complete_profile
 from docmill.invoices.queries import ReviewHead, Revision, TrainingSample
 from docmill.jobs import results
 from docmill.queue import enqueue
@@ -75,7 +75,7 @@ async def open_review(site: Site, owner: Owner, job_id: str) -> OpenReview:
         saved_profile = await documents_queries.read_profile(conn, owner.key)
     read = await results.read_data(site.pool, site.store, found.key)
     data = replay(read, list_changes(history))
-    profile = parse_profile(read.get("profile") or saved_profile)
+    profile = complete_profile(read.get("profile"), saved_profile)
     return OpenReview(job, head, history, read, data, profile, found.version)
 
 

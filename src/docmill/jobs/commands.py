@@ -3,7 +3,7 @@
 import asyncio
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any, Final
 from uuid import UUID
@@ -13,16 +13,13 @@ from rich.filesize import decimal
 from rich.table import Table
 from rich.text import Text
 
-from docmill.cli.console import complain, err, out, say, say_json
-from docmill.cli.files import Unreadable, open_document, printable_path
+from docmill.cli.console import complain, out, say, say_json
 from docmill.cli.output import Output, open_output
-from docmill.cli.progress import ProgressBoard
 from docmill.cli.remote import RemoteClient, Token, Url
 from docmill.cli.tables import STYLES, format_age, format_time, make_table, print_table
 from docmill.client.answers import Refused
 from docmill.client.asynchronous import HERE, LARGEST_PAGE
-from docmill.core import field_request, installed
-from docmill.core.jobs import Status
+from docmill.core import installed
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Id = Annotated[str, typer.Argument(metavar="ID", help="A job's id, or the beginning of one.")]
@@ -189,129 +186,6 @@ def _check_id(given: str) -> str:
         return str(UUID(given))
     except ValueError as exc:
         raise typer.BadParameter(f"{given!r} is not an id of a job.", param_hint="ID") from exc
-
-
-UPLOADS_AT_ONCE: Final = 3
-WATCHED_AT_ONCE: Final = 16
-
-
-@dataclass(frozen=True, slots=True)
-class SubmittedFile:
-    """What became of one file."""
-
-    file: str
-    success: bool
-    job_id: str = ""
-    outcome: str = ""
-    status: str = ""
-    code: str = ""
-    message: str = ""
-
-
-def submit(
-    files: Annotated[list[Path], typer.Argument(metavar="FILE", help="What to upload.")],
-    pipeline: Annotated[str | None, typer.Option(help="What to do with them.")] = None,
-    mapping: Annotated[str | None, typer.Option(help="The form of the result.")] = None,
-    fields: Annotated[str | None, typer.Option(help=field_request.HELP, show_default=False)] = None,
-    watch: Annotated[bool, typer.Option("--watch", "-w", help="Stay until all ended.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one row per file.")] = False,
-    url: Url = HERE,
-    token: Token = None,
-) -> None:
-    """Upload files to a running docmill.
-
-    Each becomes a job; the same file sent again is the same job. Waits when docmill says that it
-    gets too many. With --watch the command stays until every job has ended. Exit 1 when any file
-    was refused or, with --watch, any job failed.
-
-    docmill submit letter.pdf --watch
-
-    docmill submit scans/*.pdf --pipeline extract --json
-
-    docmill submit bill.pdf --pipeline extract --fields invoice_no:id,total:amount,due:date
-    """
-    named = {"pipeline": pipeline, "mapping": mapping, field_request.OPTION: fields}
-    wanted = {name: value for name, value in named.items() if value}
-    with ProgressBoard(err if as_json else out, quiet=as_json) as board:
-        rows = asyncio.run(
-            _submit_all(RemoteClient(url, token), files, Submitter(wanted, board, watch=watch))
-        )
-    if as_json:
-        say_json([asdict(row) for row in rows])
-    if not all(row.success for row in rows):
-        raise typer.Exit(1)
-
-
-async def _submit_all(
-    client: RemoteClient, files: list[Path], sender: "Submitter"
-) -> list[SubmittedFile]:
-    async with client:
-        # Says at once, and once, that nobody answers or that the token is bad.
-        await client.ask("GET", "/api/jobs", params={"limit": 1})
-        return await asyncio.gather(*(sender.send(client, path) for path in files))
-
-
-class Submitter:
-    """Sends files, a few at a time, and keeps an eye on their jobs."""
-
-    def __init__(self, wanted: Mapping[str, str], board: ProgressBoard, *, watch: bool) -> None:
-        self._wanted: Mapping[str, str] = wanted
-        self._board: ProgressBoard = board
-        self._watch: bool = watch
-        self._uploads: asyncio.Semaphore = asyncio.Semaphore(UPLOADS_AT_ONCE)
-        self._watched: asyncio.Semaphore = asyncio.Semaphore(WATCHED_AT_ONCE)
-
-    async def send(self, client: RemoteClient, path: Path) -> SubmittedFile:
-        try:
-            async with self._uploads:
-                row = await self._upload(client, path)
-            if self._watch:
-                row = await self._follow(client, path, row)
-        except Unreadable as exc:
-            row = SubmittedFile(str(path), False, message=str(exc))
-        except Refused as exc:
-            row = SubmittedFile(str(path), False, code=exc.code, message=f"{exc.says} {exc.advice}")
-        self._tell(path, row)
-        return row
-
-    async def _upload(self, client: RemoteClient, path: Path) -> SubmittedFile:
-        with open_document(path) as document, self._board.line(document.filename) as line:
-
-            def report(done: int) -> None:
-                line.show_upload(done, document.size)
-
-            def waits(exc: Refused) -> None:
-                line.converting(0, f"waiting: {exc.says}")
-
-            answer = await client.patiently(
-                lambda: client.upload(document, self._wanted, report), waits
-            )
-        job: dict[str, Any] = answer["job"]
-        return SubmittedFile(str(path), True, job["id"], answer["outcome"], job["status"])
-
-    async def _follow(self, client: RemoteClient, path: Path, row: SubmittedFile) -> SubmittedFile:
-        """Until the job has ended."""
-        self._board.say(f"{printable_path(path)}: received, job {row.job_id}")
-        async with self._watched:
-            with self._board.line(path.name) as line:
-                job = await client.follow(
-                    row.job_id,
-                    lambda job: line.converting(job["progress"], job["stage"] or job["label"]),
-                )
-        status = Status(job["status"])
-        good = status is Status.COMPLETE
-        says = job["error_message"] or ("" if good else status.label)
-        code = job["error_code"] or ""
-        return replace(row, success=good, status=str(status), code=code, message=says)
-
-    def _tell(self, path: Path, row: SubmittedFile) -> None:
-        if not row.success:
-            told = f"{row.code}  {row.message}".strip()
-            self._board.say(f"{printable_path(path)}: {told}", "red")
-            return
-        said = Status(row.status).label if self._watch else "received"
-        again = {"existing": " (sent before)", "requeued": " (failed before)"}.get(row.outcome, "")
-        self._board.say(f"{printable_path(path)}: {said}{again}, job {row.job_id}")
 
 
 def export_jobs(

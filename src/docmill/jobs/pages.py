@@ -26,7 +26,9 @@ from docmill.jobs.api import JobAttemptModel, JobEventModel, JobModel, build_job
 from docmill.jobs.downloads import PARTIAL_STATUSES
 from docmill.jobs.estimator import Estimator
 from docmill.jobs.events import ServerEvent
+from docmill.jobs.preferences import read_preferences
 from docmill.jobs.queries import JobEvent, JobFilter
+from docmill.jobs.samples import SAMPLES
 from docmill.jobs.upload import take_in
 from docmill.queue import steps
 from docmill.queue.enqueue import find_own_job
@@ -119,7 +121,7 @@ async def home() -> Response:
 async def upload_form(request: Request, site: CurrentSite, owner: CurrentOwner) -> Response:
     """For browsers without scripts: back to the queue, which tells what became of the files."""
     context = uploads.UploadContext(site.store, site.catalog, site.config, read_fields=_read_form)
-    wanted = JobRequest(owner, site.config.default_pipeline, source="upload")
+    wanted = JobRequest(owner, site.config.default_pipeline, source="upload", preferred=True)
     try:
         outcomes = await take_in(request, site, wanted, context)
     except DocmillError as exc:
@@ -188,6 +190,7 @@ async def queue_page(
             conn, owner.key, view.only, after=after, limit=PAGE_SIZE + 1
         )
         failing = [one for one in await breaker.read_states(conn) if one.failing_from]
+        preferred = await read_preferences(conn, owner.key)
     jobs, older = web_params.cut_page(found, PAGE_SIZE, lambda job: Cursor(job.created_at, job.id))
     return render.render_page(
         "queue.html",
@@ -199,9 +202,11 @@ async def queue_page(
         after=cursor or "",
         older=older,
         offer=site.catalog,
-        default_pipeline=site.config.default_pipeline,
+        default_pipeline=preferred.pipeline or site.config.default_pipeline,
+        default_mapping=preferred.mapping,
         max_bytes=site.config.max_upload_bytes,
         too_large=FAULTS["TOO_LARGE"].fill({"maxSize": site.config.max_upload_bytes}).says,
+        samples=[one for one in SAMPLES.values() if one.pipeline in site.catalog.accepts],
         failing=[
             (one.service, format_instant(one.failing_from)) for one in failing if one.failing_from
         ],

@@ -13,6 +13,8 @@ from starlette.requests import Request
 from docmill.core import field_request
 from docmill.core.documents import clean_filename
 from docmill.core.faults import DocmillError
+from docmill.core.owners import Owner
+from docmill.db.pool import read_connection
 from docmill.documents import accept
 from docmill.documents import upload as uploads
 from docmill.documents.accept import Accepted, Acceptor, AcceptOutcome, JobRequest, StagedFile
@@ -20,6 +22,7 @@ from docmill.documents.multipart import LONGEST_FIELD
 from docmill.documents.upload import ReceivedUpload, RefusedFile
 from docmill.jobs.api import JobModel, UploadedDocument, build_document, build_job
 from docmill.jobs.estimator import Estimator
+from docmill.jobs.preferences import apply_preferences, read_preferences
 from docmill.web import problems
 from docmill.web.limits import Grant, RequestSender
 from docmill.web.site import CurrentOwner, CurrentSite, Site
@@ -115,7 +118,7 @@ DOCUMENTED: Final[dict[str, Any]] = {
     openapi_extra=DOCUMENTED,
 )
 async def upload_files(request: Request, site: CurrentSite, owner: CurrentOwner) -> UploadAnswer:
-    wanted = JobRequest(owner, site.config.default_pipeline, source="upload")
+    wanted = JobRequest(owner, site.config.default_pipeline, source="upload", preferred=True)
     return combine_outcomes(await take_in(request, site, wanted))
 
 
@@ -141,9 +144,7 @@ async def take_in(
 ) -> list[FileOutcome]:
     """Refuse what can be refused unread, read the body, accept its files."""
     try:
-        await _check_room(site)
-        sender = site.limits.sender(request, wanted.owner)
-        await _check_rate(request, site, sender)
+        sender = await check_sender(request, site, wanted.owner)
         key = uploads.read_request_key(request.headers)
         context = context or uploads.UploadContext(site.store, site.catalog, site.config)
         received = await uploads.receive(request, context)
@@ -152,6 +153,14 @@ async def take_in(
     except DocmillError as exc:
         site.metrics.uploads.labels(exc.fault.code).inc()
         raise
+
+
+async def check_sender(request: Request, site: Site, owner: Owner) -> RequestSender:
+    """Who sends a file, if there is room for it and they may send one now."""
+    await _check_room(site)
+    sender = site.limits.sender(request, owner)
+    await _check_rate(request, site, sender)
+    return sender
 
 
 async def _check_room(site: Site) -> None:
@@ -217,6 +226,10 @@ async def _accept_all(
         priority=asked.priority,
         options=asked.options,
     )
+    if wanted.preferred:
+        async with read_connection(site.pool) as conn:
+            preferred = await read_preferences(conn, wanted.owner.key)
+        wanted = apply_preferences(wanted, preferred, site.catalog, asked.pipeline)
     outcomes: list[FileOutcome] = []
     for position, file in enumerate(received.files):
         try:

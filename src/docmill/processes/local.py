@@ -39,7 +39,8 @@ def advise_hosts(settings: Settings) -> None:
 FIND_SESSIONS: Final = """
 SELECT owner FROM owners
  WHERE owner LIKE 'session:%'
-   AND (profile <> '{}' OR EXISTS (SELECT FROM documents WHERE documents.owner = owners.owner))
+   AND (profile <> '{}' OR preferences <> '{}'
+        OR EXISTS (SELECT FROM documents WHERE documents.owner = owners.owner))
  ORDER BY changed_at DESC
 """
 ADOPT: Final = (
@@ -64,6 +65,13 @@ ADOPT: Final = (
          WHERE owner = ANY(%(from)s) AND profile <> '{}' ORDER BY changed_at DESC LIMIT 1)
      WHERE owner = %(to)s AND profile = '{}'
        AND EXISTS (SELECT FROM owners WHERE owner = ANY(%(from)s) AND profile <> '{}')
+    """,
+    """
+    UPDATE owners SET preferences = (
+        SELECT preferences FROM owners
+         WHERE owner = ANY(%(from)s) AND preferences <> '{}' ORDER BY changed_at DESC LIMIT 1)
+     WHERE owner = %(to)s AND preferences = '{}'
+       AND EXISTS (SELECT FROM owners WHERE owner = ANY(%(from)s) AND preferences <> '{}')
     """,
 )
 ADOPT_VECTORS: Final = "UPDATE chunk_vectors SET owner = %(to)s WHERE owner = ANY(%(from)s)"

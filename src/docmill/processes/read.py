@@ -18,19 +18,29 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from docmill import app
 from docmill.app import StartError
 from docmill.cli.console import complain, err, say, say_json
-from docmill.cli.files import OpenDocument, Unreadable, open_document, printable_path, write_whole
+from docmill.cli.files import (
+    ENDINGS,
+    OpenDocument,
+    Unreadable,
+    list_documents,
+    open_document,
+    printable_path,
+    write_whole,
+)
 from docmill.core import field_request, installed, plugins
 from docmill.core.faults import DocmillError
 from docmill.core.installed import PipelineCatalog
 from docmill.core.jobs import Usage
 from docmill.documents import content_types
+from docmill.invoices.profile import parse_profile
 from docmill.sandbox.limits import RunLimits
-from docmill.sandbox.outcome import RunFailed, RunOutcome, Task
+from docmill.sandbox.outcome import RunFailed, RunOutcome, RunReturned, Task
 from docmill.sandbox.pool import SandboxPool
 from docmill.settings import read_settings
 
 # A pool of children takes no more of the machine than it has, unless somebody says so.
 CPUS: Final = os.cpu_count() or 1
+ARTIFACT_ENDINGS: Final = {"application/xml": ".xml", "application/pdf": ".pdf"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,44 +55,102 @@ class ReadFile:
     memory_bytes: int
 
 
+Files = Annotated[
+    list[Path], typer.Argument(metavar="FILE", help="What to read: files and folders.")
+]
+Mapped = Annotated[str | None, typer.Option(help="Also write the file that this mapping makes.")]
+ProfileFile = Annotated[
+    Path | None, typer.Option(help="A JSON file with your settings: tin, rates ..")
+]
+
+
 def read_files(
     pipeline: Annotated[str, typer.Argument(metavar="PIPELINE", help="Such as extract.")],
-    files: Annotated[list[Path], typer.Argument(metavar="FILE", help="What to read.")],
+    files: Files,
     out: Annotated[Path, typer.Option(help="Folder for the results; made when missing.")],
     jobs: Annotated[int, typer.Option(min=1, help="Files at a time.", show_default="CPUs")] = CPUS,
     seconds: Annotated[float, typer.Option(min=1, help="Most CPU time for one file.")] = 25,
+    mapping: Mapped = None,
+    profile: ProfileFile = None,
     fields: Annotated[str | None, typer.Option(help=field_request.HELP, show_default=False)] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one row per file.")] = False,
 ) -> None:
     """Run a pipeline on files here, with no server and no database.
 
     Each file is read in a confined process, as a worker would, and leaves OUT/<sha256>.json: what
-    the pipeline found, or {"error": {"code", "message"}}. A file that fails does not fail the
-    command; one that can't be opened does, after the others are done.
+    the pipeline found, or {"error": {"code", "message"}}. With --mapping the file made of it lies
+    beside, as OUT/<sha256>.xml. Of a folder everything is read that the pipeline takes. A file that
+    fails does not fail the command; one that can't be opened does, after the others are done.
 
     docmill read extract letter.pdf --out results
 
     docmill read extract scans/*.pdf --out results --jobs 2 --seconds 120
 
     docmill read extract bill.pdf --out results --fields invoice_no:id,total:amount,due:date
+
+    docmill read invoice invoices/ --out results --mapping ubl_invoice_v1
     """
     catalog = _load_catalog(pipeline)
-    options = _field_options(catalog, pipeline, fields)
-    limits = _read_limits(seconds)
+    _check_mapping(catalog, pipeline, mapping)
+    wanted = ReadRequest(pipeline, mapping, _field_options(catalog, pipeline, fields))
+    wanted = replace(wanted, options={**wanted.options, **_read_profile(profile)})
+    files = _list_files(files, catalog.accepts[pipeline])
     began = time.monotonic()
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-        with _show_progress(len(files)) as bar:
-            reader = FileReader(pipeline, catalog, options, out, bar)
-            asyncio.run(reader.read_all(files, limits, at_a_time=jobs))
-    except OSError as exc:
-        raise StartError(f"Can't write to {out}: {exc.strerror}\nChoose another --out.") from exc
+    reader = FileReader(wanted, catalog, out)
+    _run_reader(reader, files, out, (_read_limits(seconds), jobs))
     if as_json:
         say_json([asdict(row) for row in reader.rows])
     else:
         say(_summarise(reader.rows, time.monotonic() - began))
     if reader.unreadable:
         raise typer.Exit(1)
+
+
+def _run_reader(
+    reader: "FileReader", files: list[Path], out: Path, limits: tuple[RunLimits, int]
+) -> None:
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        with _show_progress(len(files)) as bar:
+            asyncio.run(reader.read_all(files, limits[0], bar, at_a_time=limits[1]))
+    except OSError as exc:
+        raise StartError(f"Can't write to {out}: {exc.strerror}\nChoose another --out.") from exc
+
+
+@dataclass(frozen=True, slots=True)
+class ReadRequest:
+    """What is to be done with every file."""
+
+    pipeline: str
+    mapping: str | None
+    options: Mapping[str, Any]
+
+
+def _check_mapping(catalog: PipelineCatalog, pipeline: str, mapping: str | None) -> None:
+    known = catalog.mappings.get(pipeline, ())
+    if mapping is not None and mapping not in known:
+        says = f"there is no {mapping!r} of {pipeline}; known: {', '.join(known) or 'none'}."
+        raise typer.BadParameter(says, param_hint="--mapping")
+
+
+def _read_profile(profile: Path | None) -> dict[str, Any]:
+    """As an owner's settings go with a job."""
+    if profile is None:
+        return {}
+    try:
+        found: Any = json.loads(profile.read_bytes())
+        parse_profile(found)
+    except (OSError, ValueError, AttributeError, TypeError) as exc:
+        raise typer.BadParameter(f"{profile}: {exc}", param_hint="--profile") from exc
+    return {"profile": found}
+
+
+def _list_files(given: list[Path], accepts: Sequence[str]) -> list[Path]:
+    taken = {ending for ending, kind in ENDINGS.items() if kind in accepts}
+    files, skipped = list_documents(given, taken)
+    if skipped:
+        err.print(f"{skipped} in folders left out: not {', '.join(sorted(taken))}", markup=False)
+    return files
 
 
 def _read_limits(seconds: float) -> RunLimits:
@@ -122,7 +190,9 @@ def _load_catalog(name: str) -> PipelineCatalog:
     except (ImportError, AttributeError, TypeError) as exc:
         raise StartError(_explain_broken(name, f"{type(exc).__name__}: {exc}")) from exc
     return PipelineCatalog(
-        {name: one.accepts}, {}, frozenset({name} if plugins.takes_fields(one) else ())
+        {name: one.accepts},
+        {name: plugins.list_mappings(one)},
+        frozenset({name} if plugins.takes_fields(one) else ()),
     )
 
 
@@ -148,28 +218,24 @@ def _show_progress(total: int) -> Generator[Progress]:
 class FileReader:
     """Reads files through one fork server, some at a time, and keeps a row for each."""
 
-    def __init__(
-        self,
-        pipeline: str,
-        catalog: PipelineCatalog,
-        options: Mapping[str, Any],
-        out: Path,
-        bar: Progress,
-    ) -> None:
+    def __init__(self, wanted: ReadRequest, catalog: PipelineCatalog, out: Path) -> None:
         self.rows: list[ReadFile] = []
         self.unreadable: int = 0
-        self._pipeline: str = pipeline
+        self._wanted: ReadRequest = wanted
         self._offer: PipelineCatalog = catalog
-        self._options: Mapping[str, Any] = options
         self._out: Path = out
-        self._bar: Progress = bar
+        self._bar: Progress = Progress(disable=True)
 
-    async def read_all(self, files: Iterable[Path], limits: RunLimits, *, at_a_time: int) -> None:
-        waiting = iter(files)
-        async with SandboxPool(limits, pipelines=[self._pipeline]) as sandbox:
+    async def read_all(
+        self, files: Iterable[Path], limits: RunLimits, bar: Progress, *, at_a_time: int
+    ) -> None:
+        waiting, self._bar = iter(files), bar
+        async with SandboxPool(limits, pipelines=[self._wanted.pipeline]) as sandbox:
             await sandbox.warm()
-            if why := sandbox.broken.get(self._pipeline):
-                raise StartError(_explain_broken(self._pipeline, why.strip().rpartition("\n")[2]))
+            if why := sandbox.broken.get(self._wanted.pipeline):
+                raise StartError(
+                    _explain_broken(self._wanted.pipeline, why.strip().rpartition("\n")[2])
+                )
             await asyncio.gather(*(self._read_some(waiting, sandbox) for _ in range(at_a_time)))
 
     async def _read_some(self, waiting: Iterator[Path], sandbox: SandboxPool) -> None:
@@ -193,6 +259,10 @@ class FileReader:
         seconds = round(time.monotonic() - began, 3)
         with write_whole(self._out / f"{sha256}.json") as file:
             file.write(_encode_failure(ran) if isinstance(ran, RunFailed) else ran.data)
+        if isinstance(ran, RunReturned) and ran.artifact:
+            ending = ARTIFACT_ENDINGS.get(ran.artifact.content_type, ".out")
+            with write_whole(self._out / f"{sha256}{ending}") as file:
+                file.write(ran.artifact.content)
         code = ran.code if isinstance(ran, RunFailed) else ""
         says = ran.message if isinstance(ran, RunFailed) else ""
         return ReadFile(str(document.path), sha256, code, says, seconds, ran.usage.memory_bytes)
@@ -202,7 +272,8 @@ class FileReader:
             kind = self._kind(document)
         except DocmillError as exc:
             return RunFailed(exc.fault.code, exc.detail, "", Usage())
-        task = Task(self._pipeline, document.filename, kind, sha256, options=self._options)
+        task = Task(self._wanted.pipeline, document.filename, kind, sha256)
+        task = replace(task, mapping=self._wanted.mapping, options=self._wanted.options)
         row = self._bar.add_task(document.filename, total=100, stage="")
 
         def show(percent: int, stage: str) -> None:
@@ -221,7 +292,7 @@ class FileReader:
         if not head:
             raise DocmillError("EMPTY_FILE")
         return content_types.check_type(
-            self._offer, self._pipeline, head, document.tail(content_types.TAIL_BYTES)
+            self._offer, self._wanted.pipeline, head, document.tail(content_types.TAIL_BYTES)
         )
 
 

@@ -29,4 +29,5 @@ room: Final = Room(
         ),
     ),
     settings=("review_threshold",),
+    run_options="docmill.jobs.preferences:read_run_options",
 )

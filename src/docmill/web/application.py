@@ -13,7 +13,7 @@ from starlette.responses import Response
 from docmill import __version__
 from docmill.core.faults import DocmillError
 from docmill.db.pool import connection
-from docmill.web import error_pages, health, openapi, render
+from docmill.web import docs_page, error_pages, health, render
 from docmill.web.middleware import Hosts, RequestMiddleware
 from docmill.web.openapi import make_openapi
 from docmill.web.params import check_texts
@@ -56,7 +56,7 @@ def create_app(
     app.add_middleware(
         RequestMiddleware, metrics=site.metrics, under_way=site.under_way, hosts=hosts
     )
-    for router in (*routers, health.router, openapi.router):
+    for router in (*routers, health.router, docs_page.router):
         app.include_router(router)
     app.mount("/static", render.StaticAssets(), name="static")
     return app

@@ -26,7 +26,7 @@ Model = TypeVar("Model", bound=BaseModel)
 
 
 async def read_json(request: Request, model: type[Model]) -> Model:
-    body = await _read_limited(request)
+    body = await read_limited(request)
     if ESCAPED_NUL.search(body):
         raise bad_param("body", NOT_STORABLE)
     try:
@@ -37,7 +37,7 @@ async def read_json(request: Request, model: type[Model]) -> Model:
         ) from exc
 
 
-async def _read_limited(request: Request) -> bytes:
+async def read_limited(request: Request) -> bytes:
     """What is too large by its own word is not read at all."""
     declared = request.headers.get("content-length", "0")
     if declared.isdecimal() and int(declared) > LARGEST:

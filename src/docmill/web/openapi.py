@@ -4,13 +4,10 @@ from collections.abc import Callable, Iterable, Mapping
 from copy import deepcopy
 from typing import Any, Final, cast
 
-from fastapi import APIRouter, FastAPI
+from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
-from starlette.requests import Request
-from starlette.responses import Response
 
 from docmill.core.faults import FAULTS
-from docmill.web import render
 from docmill.web.middleware import AT_ANY_HOST
 from docmill.web.problems import MEDIA_TYPE, Problem, describe_faults, fault_responses
 
@@ -19,6 +16,29 @@ NO_NUL: Final = r"^[^\x00]*$"
 DESCRIBED: Final = frozenset({"enum", "const", "pattern", "format", "anyOf"})
 VALUES: Final = frozenset({"default", "enum", "const", "example", "examples", "propertyNames"})
 TROUBLES: Final = ("DATABASE_DOWN", "BUSY")
+TOKEN, SESSION = "token", "session"
+SECURITY_SCHEMES: Final = {
+    TOKEN: {
+        "type": "http",
+        "scheme": "bearer",
+        "bearerFormat": "JWT",
+        "description": "A token of your issuer, with AUTH_MODE=jwt or both; its `sub` is the owner",
+    },
+    SESSION: {
+        "type": "apiKey",
+        "in": "cookie",
+        "name": "docmill_session",
+        "description": "With AUTH_MODE=session or both; the first answer brings the cookie. Its "
+        "name is `__Host-docmill_session` behind TLS",
+    },
+}
+# What an operation takes, by the mode of authentication; an empty one is: nothing.
+SECURITY: Final[Mapping[str, list[dict[str, list[str]]]]] = {
+    "local": [{}],
+    "session": [{SESSION: []}, {}],
+    "jwt": [{TOKEN: []}],
+    "both": [{TOKEN: []}, {SESSION: []}, {}],
+}
 
 
 def make_openapi(app: FastAPI) -> Callable[[], dict[str, Any]]:
@@ -36,6 +56,8 @@ def _build_document(app: FastAPI) -> dict[str, Any]:
         get_openapi(title=app.title, version=app.version, summary=app.summary, routes=app.routes)
     )
     schemas = document.setdefault("components", {}).setdefault("schemas", {})
+    document["components"]["securitySchemes"] = SECURITY_SCHEMES
+    security = SECURITY[app.state.site.config.auth_mode]
     schemas["Problem"] = Problem.model_json_schema()
     schemas.pop("HTTPValidationError", None)
     schemas.pop("ValidationError", None)
@@ -43,6 +65,7 @@ def _build_document(app: FastAPI) -> dict[str, Any]:
         for method, operation in operations.items():
             schemas |= _take_models(operation)
             _correct(path, method, operation)
+            operation["security"] = security if "401" in operation["responses"] else []
             _fill_sentences(operation["responses"].values(), app.state.fault_facts)
     return document
 
@@ -124,20 +147,3 @@ def _fill_sentences(responses: Iterable[dict[str, Any]], facts: Mapping[str, obj
         if examples:
             faults = [FAULTS[code].fill(facts) for code in examples]
             response.update(describe_faults(faults))
-
-
-router = APIRouter(include_in_schema=False)
-
-
-@router.get("/docs")
-async def docs_page(request: Request) -> Response:
-    document = request.app.openapi()
-    routes = [
-        {"method": method.upper(), "path": path, **operation}
-        for path, operations in document["paths"].items()
-        for method, operation in operations.items()
-    ]
-    faults = [fault.fill(request.app.state.fault_facts) for fault in FAULTS.values()]
-    return render.render_page(
-        "docs.html", version=document["info"]["version"], routes=routes, faults=faults
-    )

@@ -10,7 +10,7 @@ from docmill.core.faults import DocmillError
 from docmill.invoices import values as invoices_values
 from docmill.invoices.formats import values
 from docmill.invoices.formats.scope import Function, LineFigures, MappingScope, read_figures
-from docmill.invoices.profile import TRX_CODES
+from docmill.invoices.profile import TRX_CODES, find_rate
 from docmill.invoices.values import (
     HUNDRED,
     NOTHING,
@@ -18,7 +18,7 @@ from docmill.invoices.values import (
     clean,
     format_plain,
     look_up,
-    parse_number,
+    parse_iso_date,
     round_cents,
 )
 
@@ -75,7 +75,7 @@ def find_exchange_rate(scope: MappingScope) -> Decimal:
     if not currency:
         scope.findings.flag("currency", "none is printed; the amounts are taken for rupiah")
         return ONE
-    given = scope.number("exchange_rate") or parse_number(scope.profile.rates.get(currency))
+    given = scope.number("exchange_rate") or _find_own_rate(scope, currency)
     if given is None or given <= NOTHING:
         raise DocmillError(
             "GW_4XX",
@@ -85,6 +85,23 @@ def find_exchange_rate(scope: MappingScope) -> Decimal:
         )
     scope.findings.note(f"amounts in {currency} were multiplied by {format_plain(given)}")
     return given
+
+
+# The tax office publishes its rates once a week.
+RATE_DAYS: Final = 7
+
+
+def _find_own_rate(scope: MappingScope, currency: str) -> Decimal | None:
+    """The owner's rate of the invoice's day; one that may be of another week is looked at."""
+    found = find_rate(scope.profile, currency, parse_iso_date(scope.value("issue_date")))
+    if found is None:
+        return None
+    if found.day:
+        scope.findings.note(f"the rate of {currency} is that of {found.day}")
+    if not 0 <= found.age < RATE_DAYS:
+        day = scope.text("issue_date")
+        scope.findings.flag("exchange_rate", f"none for {day}: that of {found.day} was taken")
+    return found.rupiah
 
 
 GOODS: Final = "A"
@@ -247,7 +264,20 @@ def find_seller(scope: MappingScope) -> CoretaxSeller:
         scope.findings.flag("seller.tax_id", "is another NPWP than the owner's")
     if not tin and not owned:
         scope.findings.flag("seller.tax_id", "no NPWP on the document or in the owner's settings")
+    if not tin and owned and not _is_own_name(scope):
+        scope.findings.flag("seller.name", "is not the owner's, whose NPWP is written")
     return CoretaxSeller(tin or owned, _find_seller_idtku(scope, tin or owned))
+
+
+def _is_own_name(scope: MappingScope) -> bool:
+    """Whether the seller may be the owner, as far as its names are known."""
+    printed = _fold_name(scope.text("seller.name"))
+    names = [_fold_name(name) for name in scope.profile.names]
+    return not printed or not names or any(own in printed or printed in own for own in names)
+
+
+def _fold_name(name: str) -> str:
+    return "".join(char for char in name.casefold() if char.isalnum())
 
 
 def _find_seller_idtku(scope: MappingScope, tin: str) -> str:

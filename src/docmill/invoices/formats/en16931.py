@@ -466,8 +466,18 @@ def _sum_differences(scope: MappingScope, is_charge: str) -> Decimal | None:
     return sum((each.amount for each in found), NOTHING) or None
 
 
+def name_seller(scope: MappingScope) -> str:
+    """As printed; where no name was read, the owner's own, which a person should look at."""
+    if printed := scope.text("seller.name"):
+        return printed
+    if scope.profile.name:
+        scope.findings.flag("seller.name", "none was read: the owner's name is written")
+    return scope.profile.name
+
+
 EN16931_FUNCTIONS: Final[Mapping[str, Function]] = {
     "seller_vat_id": Function(lambda scope: scope.once(find_seller).vat_id),
+    "seller_name": Function(name_seller),
     "seller_registration": Function(lambda scope: scope.once(find_seller).registration),
     "seller_country": Function(lambda scope: scope.once(find_seller).country),
     "buyer_vat_id": Function(lambda scope: scope.once(find_buyer).vat_id),

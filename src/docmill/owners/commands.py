@@ -1,0 +1,98 @@
+"""docmill settings: what you have set, and a change of some of it."""
+
+import asyncio
+from typing import Annotated, Any, Final
+
+import typer
+
+from docmill.cli.console import say, say_json
+from docmill.cli.options import AsJson
+from docmill.cli.remote import RemoteClient, Token, Url
+from docmill.client.asynchronous import HERE
+from docmill.owners.fields import BY_NAME, FIELDS, SettingKind
+
+app = typer.Typer(
+    name="settings",
+    help="What you have set: identity, exchange rates, defaults.",
+    no_args_is_help=True,
+    add_completion=False,
+)
+ADDRESS: Final = "/api/settings"
+
+
+@app.command()
+def show(as_json: AsJson = False, url: Url = HERE, token: Token = None) -> None:
+    """Show your settings."""
+    _print(asyncio.run(_ask(RemoteClient(url, token), "GET")), as_json=as_json)
+
+
+@app.command("set")
+def set_values(
+    values: Annotated[
+        list[str], typer.Argument(metavar="KEY=VALUE", help="What to keep; KEY= takes it away.")
+    ],
+    as_json: AsJson = False,
+    url: Url = HERE,
+    token: Token = None,
+) -> None:
+    """Change settings; what is not named stays. Jobs sent from now on go by them.
+
+    A rate is for every day, or for one day and those after it.
+
+    docmill settings set tin=01.234.567.8-901.000 name="PT Simon"
+
+    docmill settings set rates.USD=16250 rates.EUR.2025-03-14=17600
+
+    docmill settings set mapping=ubl_invoice_v1 review_threshold=0.9 country=
+    """
+    changes: dict[str, Any] = {}
+    for value in values:
+        _add_change(changes, value)
+    changed = asyncio.run(_ask(RemoteClient(url, token), "PATCH", json=changes))
+    _print(changed, as_json=as_json)
+
+
+def _add_change(changes: dict[str, Any], text: str) -> None:
+    key, found, given = text.partition("=")
+    name, *rest = key.strip().split(".")
+    if not found or name not in BY_NAME:
+        known = ", ".join(one.name for one in FIELDS if one.name != "daily_rates")
+        says = f"{text!r} is not KEY=VALUE with a KEY of {known}."
+        raise typer.BadParameter(says, param_hint="KEY=VALUE")
+    value: str | float | None = given.strip() or None
+    if value is not None and BY_NAME[name].kind is SettingKind.PERCENT:
+        value = _read_share(given)
+    match rest:
+        case []:
+            changes[name] = value
+        case [currency]:
+            changes.setdefault("rates", {})[currency.upper()] = value
+        case _:
+            days = changes.setdefault("daily_rates", {}).setdefault(rest[0].upper(), {})
+            days[".".join(rest[1:])] = value
+
+
+def _read_share(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError as exc:
+        raise typer.BadParameter(f"{text!r} is no number like 0.8.", param_hint="VALUE") from exc
+
+
+async def _ask(client: RemoteClient, method: str, **given: Any) -> dict[str, Any]:
+    async with client:
+        return await client.ask(method, ADDRESS, **given)
+
+
+def _print(found: dict[str, Any], *, as_json: bool) -> None:
+    if as_json:
+        say_json(found)
+        return
+    for name in BY_NAME:
+        if BY_NAME[name].kind is not SettingKind.RATES:
+            say(f"{name:<24}{'-' if found[name] in ('', None) else found[name]}")
+    for currency, rupiah in found["rates"].items():
+        say(f"{f'rates.{currency}':<24}{rupiah}")
+    for currency, days in found["daily_rates"].items():
+        for day, rupiah in days.items():
+            say(f"{f'rates.{currency}.{day}':<24}{rupiah}")

@@ -1,0 +1,117 @@
+"""The examples of /docs run, in curl and in Python, against a docmill that has read the samples."""
+
+import os
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+
+from docmill.client import Client, Refused
+from docmill.jobs.samples import SAMPLES
+from docmill.web.docs_page import ShownRoute, group_routes
+from folders import quick_folder
+from terminal import Served, Terminal
+
+# What is right to ask and yet refused here, each for a reason of its own.
+REFUSED = {
+    "POST /api/jobs/{job_id}/retry": "WRONG_STATE",  # it is complete
+    "POST /api/jobs/{job_id}/cancel": "WRONG_STATE",
+    "DELETE /api/lessons/{lesson_id}": "LESSON_NOT_FOUND",  # none was taught
+    "POST /api/reviews/{job_id}/approve": "REVIEW_CONFLICT",  # it was edited before
+    "POST /api/reviews/{job_id}/reject": "REVIEW_CONFLICT",
+}
+# The second language finds the review changed by the first, and the job gone by its end.
+REFUSED_AGAIN = REFUSED | {"POST /api/reviews/{job_id}/edits": "REVIEW_CONFLICT"}
+ENDLESS = "GET /api/events"
+LAST = "DELETE /api/jobs/{job_id}"
+# Leads to the download where the job has ended: `curl` is content with that, the client is not.
+PARTIAL = "GET /api/jobs/{job_id}/partial"
+SKIPPED = {"python": {ENDLESS, LAST, PARTIAL}, "curl": {ENDLESS}}
+NOBODY = "00000000-0000-4000-8000-000000000000"
+
+
+@dataclass(frozen=True, slots=True)
+class Try:
+    """Where the examples run, and what their variables stand for."""
+
+    url: str
+    folder: Path
+    variables: dict[str, str]
+    routes: list[ShownRoute]
+
+
+@pytest.fixture(scope="module")
+def ground() -> Iterator[Try]:
+    with quick_folder("examples") as folder:
+        (folder / "invoice.pdf").write_bytes(SAMPLES["invoice"].read())
+        settings = {"DOCMILL_UPLOADS_PER_MINUTE": "0", "DOCMILL_READS_PER_MINUTE": "0"}
+        terminal = Terminal(folder, settings)
+        served = Served(terminal, folder / "data")
+        try:
+            yield prepare(served.url, folder)
+        finally:
+            served.stop()
+
+
+def prepare(url: str, folder: Path) -> Try:
+    with Client(url) as docmill:
+        for sample in SAMPLES.values():
+            job = docmill.submit(sample.read(), pipeline=sample.pipeline, filename="s.pdf")
+            assert docmill.wait(job.id).good
+        (trade,) = docmill.ask("GET", "/api/trades")["trades"]
+        invoice = next(one for one in docmill.jobs() if one["pipeline"] == "invoice")
+        batch = docmill.ask("POST", "/api/reprocess", json={"status": "failed"})
+        link = docmill.ask("GET", f"/api/trades/{trade['id']}/pdf")["pdf_url"]
+    document = httpx2.get(f"{url}/openapi.json").json()
+    routes = [route for group in group_routes(document) for route in group.routes]
+    routes.sort(key=lambda route: f"{route.method} {route.path}" == LAST)
+    variables = {
+        "docmill": url, "id": invoice["id"], "trade_id": trade["id"], "number": "1",
+        "document_id": invoice["document_id"], "batch_id": batch["id"], "lesson_id": NOBODY,
+        "pdf_url": str(httpx2.URL(url).join(link)),
+    }  # fmt: skip
+    return Try(url, folder, variables, routes)
+
+
+def run_curl(ground: Try, example: str) -> str:
+    """The code of the refusal, or nothing."""
+    command = example.replace("curl -f", "curl -sS --fail-with-body", 1)
+    ran = subprocess.run(
+        ["bash", "-euc", command], cwd=ground.folder, env={**os.environ, **ground.variables},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    if ran.returncode == 0:
+        return ""
+    return ran.stdout.partition('"code":"')[2].partition('"')[0] or f"{ran.stdout}{ran.stderr}"
+
+
+def run_python(ground: Try, example: str) -> str:
+    with Client(ground.url, tries=1) as docmill:
+        known: dict[str, Any] = {**ground.variables, "docmill": docmill}
+        try:
+            exec(example, {**known, "Path": Path})
+        except Refused as exc:
+            return exc.code or exc.says
+    return ""
+
+
+@pytest.mark.parametrize("language", ["python", "curl"])
+def test_every_example_does_what_it_says(
+    ground: Try, language: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(ground.folder)
+    wrong: dict[str, str] = {}
+    for route in ground.routes:
+        title = f"{route.method} {route.path}"
+        if title in SKIPPED[language]:
+            continue
+        example = route.curl if language == "curl" else route.python
+        run = run_curl if language == "curl" else run_python
+        expected = REFUSED if language == "python" else REFUSED_AGAIN
+        if (code := run(ground, example)) != expected.get(title, ""):
+            wrong[example] = code
+    assert wrong == {}
