@@ -50,7 +50,7 @@ OPEN_FAULTS: Final = (
     "DAMAGED",
 )
 CHANGE_FAULTS: Final = (*OPEN_FAULTS, "BAD_REQUEST", "CROSS_SITE", "REVIEW_CONFLICT")
-MOST_EDITS: Final = 500
+MOST_EDITS: Final = 5000
 MOST_REVISIONS: Final = (1 << 31) - 1
 ReviewStatusText = Annotated[str, WithJsonSchema(params.words_schema(STATUSES))]
 

@@ -10,10 +10,28 @@ from starlette.responses import Response
 from docmill.core.owners import Owner
 from docmill.db.pool import read_connection
 from docmill.invoices import queries, reviews
-from docmill.invoices.fields import GROUPS, OF_LINE, kind_of, list_paths, title_of, value_at
+from docmill.invoices.fields import (
+    GROUPS,
+    LINE_FIELDS,
+    InvoiceField,
+    find_field,
+    kind_of,
+    lines_of,
+    list_paths,
+    title_of,
+    value_at,
+)
 from docmill.invoices.queries import PENDING, Revision
 from docmill.invoices.reviews import Judgement, OpenReview
-from docmill.invoices.values import clean, is_object, look_up
+from docmill.invoices.values import (
+    NOTHING,
+    clean,
+    find_notation,
+    format_grouped,
+    is_object,
+    look_up,
+    parse_number,
+)
 from docmill.web import render
 from docmill.web.site import CurrentOwner, CurrentSite, Site
 
@@ -21,6 +39,8 @@ router = APIRouter(include_in_schema=False)
 
 PAGES_SHOWN: Final = 200
 WAITING_SHOWN: Final = 50
+ALWAYS_SHOWN: Final = frozenset({"description", "quantity", "unit_price", "amount"})
+FEW_LINES: Final = 12  # so many stand below the values; more have the pane to themselves
 STATUSES: Final = {"pending": "To review", "approved": "Approved", "rejected": "Rejected"}
 
 
@@ -31,7 +51,9 @@ class ReviewField:
     path: str
     name: str
     value: str
+    shown: str
     kind: str
+    needed: bool
     reason: str
     page: int | None
     box: str
@@ -44,6 +66,16 @@ class ReviewField:
     def id(self) -> str:
         """For the page's own addresses, in which brackets and dots mean something else."""
         return "f-" + self.path.replace("[", "-").replace("].", "-").replace(".", "-")
+
+
+@dataclass(frozen=True, slots=True)
+class LineColumn:
+    """A column of the lines; one in which no line has anything is hidden until asked for."""
+
+    name: str
+    label: str
+    kind: str
+    empty: bool
 
 
 @router.get("/review")
@@ -78,14 +110,13 @@ async def _build_context(site: Site, owner: Owner, review: OpenReview) -> dict[s
         known = await queries.list_lessons(conn, owner.key, 100)
     others = [each for each in waiting if each.job_id != review.job.id]
     fields = {field.path: field for field in _review_fields(review, found)}
+    doubtful = [fields[path] for path in found.review if path in fields and "[" not in path]
     return {
         "job": review.job,
         "head": review.head,
         "standing": STATUSES[review.head.status],
-        "doubtful": [fields[path] for path in found.review if path in fields and "[" not in path],
+        "doubtful": doubtful,
         "groups": _group_fields(fields, found),
-        "lines": _line_fields(review, fields),
-        "lines_first": any(path.startswith("lines") for path in found.review),
         "no_lines": found.reasons.get("lines", ""),
         "count": len(found.review),
         "xml": found.xml.decode() if found.xml else "",
@@ -94,19 +125,52 @@ async def _build_context(site: Site, owner: Owner, review: OpenReview) -> dict[s
         "next": others[0] if others else None,
         "learning": learning,
         "lessons": [(each, title_of(each.field)) for each in known],
+        **_build_grid(review, found, fields),
     }
+
+
+def _build_grid(
+    review: OpenReview, found: Judgement, fields: dict[str, ReviewField]
+) -> dict[str, Any]:
+    """The lines as a grid: its columns, a row of fields for each line, and what they add up to."""
+    lines, mark = lines_of(review.data), find_notation(review.data)
+    amounts = [parse_number(look_up(line, "amount")) or NOTHING for line in lines]
+    columns = [_make_column(field, lines) for field in LINE_FIELDS]
+    return {
+        "mark": mark,
+        "columns": columns,
+        "lines": [
+            [fields[f"lines[{index}].{column.name}"] for column in columns]
+            for index in range(len(lines))
+        ],
+        "few": len(lines) <= FEW_LINES,
+        "line_doubts": sum(path.startswith("lines") for path in found.review),
+        "sum": format_grouped(f"{sum(amounts, NOTHING):f}", mark),
+        "adds_up": found.checks.get("lines_net", ""),
+    }
+
+
+def _make_column(field: InvoiceField, lines: list[Any]) -> LineColumn:
+    empty = not any(clean(look_up(line, field.name)) for line in lines)
+    shown = field.name in ALWAYS_SHOWN or not empty
+    return LineColumn(field.name, field.label, kind_of(f"lines[0].{field.name}"), not shown)
 
 
 def _review_fields(review: OpenReview, found: Judgement) -> Iterator[ReviewField]:
     evidence: dict[str, Any] = review.data["evidence"]
-    for path in list_paths(review.data):
+    mark = find_notation(review.data)
+    for path in _list_shown(review.data):
         seen: dict[str, Any] = evidence.get(path) or {}
-        value, learned = value_at(review.data, path), seen.get("learned")
+        value, learned, kind = value_at(review.data, path), seen.get("learned"), kind_of(path)
+        field = find_field(path)
+        text = "" if value is None else str(value)
         yield ReviewField(
             path=path,
             name=title_of(path),
-            value="" if value is None else str(value),
-            kind=kind_of(path),
+            value=text,
+            shown=format_grouped(text, mark) if kind == "figure" else text,
+            kind=kind,
+            needed=bool(field and field.needed),
             reason=found.reasons.get(path, ""),
             page=seen.get("page"),
             box=" ".join(map(str, seen.get("box") or ())),
@@ -115,6 +179,13 @@ def _review_fields(review: OpenReview, found: Judgement) -> Iterator[ReviewField
             learned=clean(look_up(learned, "from")),
             lesson=clean(look_up(learned, "lesson")),
         )
+
+
+def _list_shown(data: dict[str, Any]) -> Iterator[str]:
+    """Every value of the head that there is a place for, and every cell of the lines."""
+    yield from (path for path in list_paths(data) if not path.startswith("lines["))
+    for index in range(len(lines_of(data))):
+        yield from (f"lines[{index}].{field.name}" for field in LINE_FIELDS)
 
 
 def _group_fields(
@@ -127,14 +198,6 @@ def _group_fields(
         for group, title in GROUPS.items()
     ]
     return [(title, inside) for title, inside in groups if inside]
-
-
-def _line_fields(review: OpenReview, fields: dict[str, ReviewField]) -> list[list[ReviewField]]:
-    count = len(review.data.get("lines") or ())
-    return [
-        [field for name in OF_LINE if (field := fields.get(f"lines[{index}].{name}"))]
-        for index in range(count)
-    ]
 
 
 def _describe_step(each: Revision) -> dict[str, Any]:
