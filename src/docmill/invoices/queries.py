@@ -14,6 +14,7 @@ from psycopg.types.json import Jsonb
 
 from docmill.core.jobs import Claimed, JobId, StoredResult
 from docmill.core.owners import OwnerKey
+from docmill.core.summaries import Summary
 from docmill.db.pool import Connection
 from docmill.invoices.edits import Change
 from docmill.web.params import Cursor
@@ -138,6 +139,16 @@ async def record_edits(
     args = {"job_id": job_id, "base": base, "by": by, "changes": Jsonb(given)}
     await conn.execute(RECORD_EDITS, args)
     return True
+
+
+SUMMARIZE: Final = """
+UPDATE jobs SET summary = %(summary)s WHERE id = %(job_id)s AND summary IS DISTINCT FROM %(summary)s
+"""
+
+
+async def record_summary(conn: Connection, job_id: JobId, summary: Summary) -> None:
+    """What the queue shows follows what a person made of the invoice."""
+    await conn.execute(SUMMARIZE, {"job_id": job_id, "summary": Jsonb(dict(summary))})
 
 
 DECIDE: Final = """
