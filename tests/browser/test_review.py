@@ -232,5 +232,28 @@ def test_what_was_learned_is_shown_and_can_be_forgotten(context: BrowserContext)
 def test_the_pages_are_in_order_for_everybody(review: Page) -> None:
     axe_everywhere(review)
     review.goto("/review")
-    expect(review.get_by_role("link", name=f"{WORD}.pdf")).to_be_visible()
+    expect(review.get_by_role("link", name="PT Sinar Jaya Abadi")).to_be_visible()
     axe_everywhere(review)
+
+
+def test_several_are_approved_at_once_from_the_inbox(context: BrowserContext) -> None:
+    jobs = [an_invoice(context, number) for number in ("SJA-25-0001", "SJA-25-0002")]
+    other = converted(context, odd_invoice("X-1", seller="CV Lain"), "other.pdf")
+    page = context.new_page()
+    page.goto("/review?supplier=sinar&least=1.000.000")
+    rows = page.locator("tr[data-job]")
+    expect(rows).to_have_count(2)
+    expect(page.locator("#many")).to_be_hidden()
+    page.get_by_label("Select all on this page").check()
+    expect(page.get_by_text("2 selected")).to_be_visible()
+    page.get_by_role("button", name="Approve").click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog).to_contain_text("Approve 2 documents?")
+    expect(dialog).to_contain_text("still to check")
+    axe_everywhere(page)
+    dialog.get_by_role("button", name="Approve").click()
+    expect(page.get_by_text("No review matches")).to_be_visible()
+    found = {
+        job: page.request.get(f"/api/reviews/{job}").json()["status"] for job in [*jobs, other]
+    }
+    assert found == {jobs[0]: "approved", jobs[1]: "approved", other: "pending"}

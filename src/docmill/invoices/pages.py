@@ -1,15 +1,17 @@
 """The review page: the document beside its values, those to check first."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any, Final
+from dataclasses import asdict, dataclass
+from typing import Annotated, Any, Final
+from urllib.parse import urlencode
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Depends, Query
 from starlette.responses import Response
 
 from docmill.core.owners import Owner
 from docmill.db.pool import read_connection
 from docmill.invoices import queries, reviews
+from docmill.invoices.edits import normalize_value
 from docmill.invoices.fields import (
     GROUPS,
     LINE_FIELDS,
@@ -21,9 +23,10 @@ from docmill.invoices.fields import (
     title_of,
     value_at,
 )
-from docmill.invoices.queries import PENDING, Revision
+from docmill.invoices.queries import PENDING, SORTS, ReviewFilter, ReviewRow, Revision
 from docmill.invoices.reviews import Judgement, OpenReview
 from docmill.invoices.values import (
+    COMMA_CURRENCIES,
     NOTHING,
     clean,
     find_notation,
@@ -32,7 +35,8 @@ from docmill.invoices.values import (
     look_up,
     parse_number,
 )
-from docmill.web import render
+from docmill.web import params, render
+from docmill.web.params import Cursor
 from docmill.web.site import CurrentOwner, CurrentSite, Site
 
 router = APIRouter(include_in_schema=False)
@@ -78,13 +82,77 @@ class LineColumn:
     empty: bool
 
 
+@dataclass(frozen=True, slots=True)
+class InboxView:
+    """What of the inbox is shown, as the address says it. Amounts may come in either notation."""
+
+    supplier: str = ""
+    least: str = ""
+    most: str = ""
+    sort: str = "matter"
+
+    @property
+    def only(self) -> ReviewFilter:
+        sort = self.sort if self.sort in SORTS else "matter"
+        least, most = (parse_number(normalize_value("totals.net", one)) for one in self.bounds)
+        return ReviewFilter((PENDING,), clean(self.supplier) or None, least, most, sort)
+
+    @property
+    def bounds(self) -> tuple[str, str]:
+        return self.least, self.most
+
+    @property
+    def asks(self) -> bool:
+        return any((self.supplier, self.least, self.most))
+
+    def address(self, cursor: str) -> str:
+        given = {name: value for name, value in asdict(self).items() if value}
+        return f"/review?{urlencode({**given, 'cursor': cursor})}"
+
+
+def read_inbox(
+    supplier: Annotated[str, Query(max_length=200)] = "",
+    least: Annotated[str, Query(max_length=40)] = "",
+    most: Annotated[str, Query(max_length=40)] = "",
+    sort: Annotated[str, Query(max_length=20)] = "matter",
+) -> InboxView:
+    return InboxView(supplier, least, most, sort)
+
+
 @router.get("/review")
-async def waiting_page(site: CurrentSite, owner: CurrentOwner) -> Response:
+async def waiting_page(
+    site: CurrentSite,
+    owner: CurrentOwner,
+    view: Annotated[InboxView, Depends(read_inbox)],
+    cursor: str | None = None,
+) -> Response:
+    after = params.parse_cursor(cursor) if cursor else None
     async with read_connection(site.pool) as conn:
-        found = await queries.list_reviews(conn, owner.key, [PENDING], limit=WAITING_SHOWN + 1)
+        found = await queries.list_reviews(
+            conn, owner.key, view.only, after=after, limit=WAITING_SHOWN + 1
+        )
+        doubtful, waiting = await queries.count_waiting(conn, owner.key)
+    rows, more = params.cut_page(found, WAITING_SHOWN, _place_review)
     return render.render_page(
-        "reviews.html", waiting=found[:WAITING_SHOWN], more=len(found) > WAITING_SHOWN
+        "reviews.html",
+        view=view,
+        sorts=SORTS,
+        rows=[(each, _describe_total(each)) for each in rows],
+        doubtful=doubtful,
+        waiting=waiting,
+        first=cursor is None,
+        more=more and view.address(more),
     )
+
+
+def _place_review(each: ReviewRow) -> Cursor:
+    return Cursor(each.created_at, each.job_id)
+
+
+def _describe_total(each: ReviewRow) -> str:
+    about = each.summary or {}
+    mark = "," if clean(about.get("currency")) in COMMA_CURRENCIES.split() else "."
+    return format_grouped(about.get("amount"), mark)
 
 
 @router.get("/review/{job_id}")
@@ -105,7 +173,7 @@ async def review_values(job_id: str, site: CurrentSite, owner: CurrentOwner) -> 
 async def _build_context(site: Site, owner: Owner, review: OpenReview) -> dict[str, Any]:
     found = await reviews.judge(review, review.data)
     async with read_connection(site.pool) as conn:
-        waiting = await queries.list_reviews(conn, owner.key, [PENDING], limit=2)
+        waiting = await queries.list_reviews(conn, owner.key, ReviewFilter(sort="matter"), limit=2)
         learning = await queries.is_learning(conn, owner.key)
         known = await queries.list_lessons(conn, owner.key, 100)
     others = [each for each in waiting if each.job_id != review.job.id]
