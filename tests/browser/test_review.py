@@ -123,7 +123,9 @@ def test_arithmetic_and_xml_follow_while_typing_and_nothing_is_kept_yet(review: 
     why = review.locator('[data-path="totals.gross"] .why')
     expect(why).to_have_text("Net and tax do not add up to the total")
     review.get_by_label("Buyer name").fill("PT Lain Sekali")
+    review.get_by_role("tab", name="XML").click()
     expect(review.locator("#xml")).to_contain_text("PT Lain Sekali")
+    review.get_by_role("tab", name="Values").click()
     review.get_by_label("Invoice date").fill("soon")
     wrong = review.locator('[name="issue_date"]')
     expect(wrong).to_have_attribute("aria-invalid", "true")
@@ -188,6 +190,7 @@ def test_the_second_of_two_people_is_told_and_loses_nothing(
     expect(second.locator("#saved")).to_have_text("Saved")
     assert told(second)["data"]["invoice_number"] == "B-2"
     first.get_by_role("button", name="Approve").click()
+    first.get_by_role("button", name="Approve all the same").click()
     expect(first.get_by_role("dialog")).to_contain_text("A-1 → B-2")
     first.get_by_role("button", name="Take theirs").click()
     expect(first.get_by_label("Invoice number")).to_have_value("B-2")
@@ -211,6 +214,7 @@ def test_what_was_learned_is_shown_and_can_be_forgotten(context: BrowserContext)
     page.keyboard.type(WORD)
     page.keyboard.press("Enter")
     page.get_by_role("button", name="Approve").click()
+    page.get_by_role("button", name="Approve all the same").click()
     expect(page.locator("#told")).to_contain_text(
         "Learned for the next of this layout: invoice number"
     )
@@ -228,5 +232,28 @@ def test_what_was_learned_is_shown_and_can_be_forgotten(context: BrowserContext)
 def test_the_pages_are_in_order_for_everybody(review: Page) -> None:
     axe_everywhere(review)
     review.goto("/review")
-    expect(review.get_by_role("link", name=f"{WORD}.pdf")).to_be_visible()
+    expect(review.get_by_role("link", name="PT Sinar Jaya Abadi")).to_be_visible()
     axe_everywhere(review)
+
+
+def test_several_are_approved_at_once_from_the_inbox(context: BrowserContext) -> None:
+    jobs = [an_invoice(context, number) for number in ("SJA-25-0001", "SJA-25-0002")]
+    other = converted(context, odd_invoice("X-1", seller="CV Lain"), "other.pdf")
+    page = context.new_page()
+    page.goto("/review?supplier=sinar&least=1.000.000")
+    rows = page.locator("tr[data-job]")
+    expect(rows).to_have_count(2)
+    expect(page.locator("#many")).to_be_hidden()
+    page.get_by_label("Select all on this page").check()
+    expect(page.get_by_text("2 selected")).to_be_visible()
+    page.get_by_role("button", name="Approve").click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog).to_contain_text("Approve 2 documents?")
+    expect(dialog).to_contain_text("still to check")
+    axe_everywhere(page)
+    dialog.get_by_role("button", name="Approve").click()
+    expect(page.get_by_text("No review matches")).to_be_visible()
+    found = {
+        job: page.request.get(f"/api/reviews/{job}").json()["status"] for job in [*jobs, other]
+    }
+    assert found == {jobs[0]: "approved", jobs[1]: "approved", other: "pending"}

@@ -1,5 +1,6 @@
 """Reviews in the database: history that can't be changed, one head, states that make sense."""
 
+from decimal import Decimal
 from typing import LiteralString
 
 import psycopg
@@ -9,7 +10,9 @@ from docmill.core.jobs import JobId
 from docmill.db.pool import Connection
 from docmill.invoices import queries
 from docmill.invoices.edits import Change
+from docmill.invoices.queries import ReviewFilter
 from docmill.jobs import queries as jobs_queries
+from docmill.web.params import Cursor
 from road import ANN, BOB, add_job, claim_one, finish
 
 pytestmark = pytest.mark.anyio
@@ -92,3 +95,30 @@ async def test_a_field_of_a_layout_has_one_lesson_and_another_owner_none(
     assert await queries.learn(conn, ANN, [given], job_id=job_id, taught_by="b.pdf") == []
     assert await queries.forget_lessons(conn, BOB) == 0
     assert await queries.forget_lessons(conn, ANN) == 1
+
+
+async def test_reviews_are_sorted_filtered_and_paged_without_an_end(conn: Connection) -> None:
+    totals = ["9.5", "100", None, "20", "1000000"]
+    jobs = [await complete(conn) for _ in totals]
+    await conn.execute("UPDATE jobs SET mapping = 'ubl_invoice_v1'")
+    for number, (job_id, total) in enumerate(zip(jobs, totals, strict=True)):
+        about = {"title": f"PT {number}", "check": number % 2, "amount": total}
+        await queries.record_summary(
+            conn, job_id, {k: v for k, v in about.items() if v is not None}
+        )
+
+    async def names(only: ReviewFilter) -> list[str]:
+        """All of them, two at a time."""
+        found, after = list[str](), None
+        while page := await queries.list_reviews(conn, ANN, only, after=after, limit=2):
+            found += [str((each.summary or {})["title"])[-1] for each in page]
+            after = Cursor(page[-1].created_at, page[-1].job_id)
+        return found
+
+    assert await names(ReviewFilter(sort="amount")) == ["4", "1", "3", "0", "2"]
+    assert await names(ReviewFilter(sort="matter")) == ["1", "3", "4", "0", "2"]
+    assert sorted(await names(ReviewFilter())) == ["0", "1", "2", "3", "4"]
+    assert await names(ReviewFilter(supplier="pt 3")) == ["3"]
+    between = ReviewFilter(least=Decimal(10), most=Decimal(100), sort="amount")
+    assert await names(between) == ["1", "3"]
+    assert await queries.count_waiting(conn, ANN) == (2, 5)

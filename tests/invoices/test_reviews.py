@@ -99,6 +99,25 @@ async def test_what_is_converted_waits_for_review_with_its_doubts(
     assert opened["history"] == []
 
 
+async def test_the_summary_of_a_job_follows_its_review(
+    client: httpx2.AsyncClient, job_id: str
+) -> None:
+    async def summary() -> dict[str, Any]:
+        return (await client.get(f"/api/jobs/{job_id}")).json()["summary"]
+
+    read = await summary()
+    assert (read["amount"], read["currency"], read["state"]) == ("555000", "IDR", "to check")
+    assert "number" not in read
+    await edit(client, job_id, 0, ("invoice_number", "SJA-25-0417"))
+    edited = await summary()
+    assert (edited["number"], edited["check"]) == ("SJA-25-0417", read["check"] - 1)
+    await approved(client, job_id)
+    assert await summary() == {**edited, "check": 0, "state": "approved"}
+    seen = (await review(client, job_id))["revision"]
+    await send(client, job_id, "reject", revision=seen, reason="not ours")
+    assert (await summary())["state"] == "rejected"
+
+
 async def test_every_edit_is_a_revision_with_who_when_before_and_after(
     client: httpx2.AsyncClient, job_id: str
 ) -> None:

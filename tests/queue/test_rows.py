@@ -7,7 +7,16 @@ import pytest
 
 from docmill.core import installed
 from docmill.core.installed import Rooms
-from docmill.core.jobs import Claimed, Ending, Finished, JobId, ReportProgress, Status, Usage
+from docmill.core.jobs import (
+    About,
+    Claimed,
+    Ending,
+    Finished,
+    JobId,
+    ReportProgress,
+    Status,
+    Usage,
+)
 from docmill.core.plugins import Room, Table
 from docmill.db.pool import Connection, Pool
 from docmill.queue import rows
@@ -102,3 +111,23 @@ async def test_rows_cross_from_the_child_as_they_are(sandbox: SandboxPool, docum
         "notes": [{"note": "a\ufffdb?", "size": 3}],
         "empty": [],
     }
+
+
+async def test_a_summary_is_written_with_the_completion_of_its_job(pool: Pool) -> None:
+    async def run(job: Claimed, note: ReportProgress) -> tuple[Ending, Usage | None]:
+        about = About({"title": "Acme"}, "trades", None, "Read as trades: it names an ISIN")
+        return Finished(a_result(job).result, about=about), Usage(1, 1, 1)
+
+    (job_id,) = await add(pool)
+
+    async def is_over() -> bool:
+        async with pool.connection() as conn:
+            return (await the(conn, job_id)).status is Status.COMPLETE
+
+    async with working(pool, None, run):
+        await until(is_over)
+    async with pool.connection() as conn:
+        job = await the(conn, job_id)
+    assert job.summary == {"title": "Acme"}
+    assert (job.requested_pipeline, job.pipeline) == ("extract", "trades")
+    assert job.decision == "Read as trades: it names an ISIN"

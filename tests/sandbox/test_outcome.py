@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from docmill.core.faults import FAULTS
-from docmill.core.jobs import Usage
+from docmill.core.jobs import About, Usage
 from docmill.sandbox.limits import LimitReached, RunLimits
-from docmill.sandbox.outcome import ChildExit, Task, clean_line, judge
+from docmill.sandbox.outcome import ChildExit, Task, clean_line, judge, read_about
 from docmill.sandbox.protocol import NO_MEMORY_EXIT, Frame, FrameKind
 
 TEXT = Task("call", "a", "text/plain")
@@ -108,3 +108,15 @@ def test_any_last_word_gives_a_known_code_and_plain_lines(words: bytes) -> None:
 def test_text_from_a_child_is_made_plain() -> None:
     assert clean_line("a\nb\x1b[31m\ud800", 100) == "a b [31m "
     assert len(clean_line("x" * 999)) == 300
+
+
+def test_what_a_child_tells_of_its_reading_is_cleaned() -> None:
+    words = {"summary": {"title": "a\x00b", "x": 1}, "decision": "so\nit is", "pipeline": "trades"}
+    assert read_about(json.dumps(words).encode()) == About(
+        {"title": "ab"}, "trades", None, "so it is"
+    )
+
+
+@given(st.binary(max_size=200))
+def test_whatever_a_child_tells_of_its_reading_is_heard(payload: bytes) -> None:
+    assert isinstance(read_about(payload), About)

@@ -9,6 +9,7 @@ from uuid import UUID
 
 from docmill.core.faults import FAULTS
 from docmill.core.owners import OwnerKey
+from docmill.core.summaries import Summary
 
 JobId = NewType("JobId", UUID)
 DocumentId = NewType("DocumentId", UUID)
@@ -176,6 +177,11 @@ class Job:
     download_count: int
     first_downloaded_at: datetime | None
     duplicate_of: JobId | None
+    requested_pipeline: str
+    decision: str | None = None
+    reason: str | None = None
+    summary: Summary | None = None
+    reading_key: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,6 +231,19 @@ class Usage:
 
 
 @dataclass(frozen=True, slots=True)
+class About:
+    """What a run tells of its reading: in short, and how it chose to read, if it did.
+
+    `mapping` is the job's where `pipeline` is another than was asked for.
+    """
+
+    summary: Summary | None = None
+    pipeline: str | None = None
+    mapping: str | None = None
+    decision: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Finished:
     """`result` is the data found; `document`, if any, was made of it for people to download.
 
@@ -234,6 +253,7 @@ class Finished:
     result: StoredResult
     document: StoredResult | None = None
     rows: Mapping[str, bytes] = field(default_factory=dict[str, bytes])
+    about: About = field(default_factory=About)
 
 
 @dataclass(frozen=True, slots=True)
@@ -303,13 +323,17 @@ class Move:
     result: StoredResult | None = None
     document: StoredResult | None = None
     rows: Mapping[str, bytes] = field(default_factory=dict[str, bytes])
+    about: About = field(default_factory=About)
 
 
 def settle(job: Claimed, ending: Ending, *, retry: Retry, chance: float) -> Move:
     """What follows for a job in processing from the way its run ended."""
     match ending:
-        case Finished(result, document, rows):
-            return Move(Status.COMPLETE, "complete", result=result, document=document, rows=rows)
+        case Finished(result, document, rows, about):
+            return Move(
+                Status.COMPLETE, "complete", result=result, document=document, rows=rows,
+                about=about,
+            )  # fmt: skip
         case Stopped(delay, code, detail):
             says = FAULTS[code].says if code else None
             return Move(Status.QUEUED, "stopped", code, says, detail, delay=delay, refund=True)

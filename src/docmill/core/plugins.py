@@ -22,6 +22,7 @@ from typing import Any, BinaryIO, Final, Protocol, TypeVar, runtime_checkable
 from docmill.core.faults import DocmillError
 from docmill.core.jobs import Job
 from docmill.core.owners import Owner
+from docmill.core.summaries import Summary
 
 PIPELINES: Final = "docmill.pipelines"
 ROOMS: Final = "docmill.rooms"
@@ -167,6 +168,9 @@ class Output:
       same input gives the same data.
     - `artifact`: a file made of it, if the pipeline makes one.
     - `rows`: what goes into tables (`Table.rows`), in the transaction that completes the job.
+    - `summary`: what the queue shows of it: `title`, `number`, `date`, `amount`, `currency`, `note`
+      as texts, `check` as the number of values to look at; all optional. See `core/summaries.py`.
+    - `pipeline`, `decision`: of a run that chose how to read: what it read as, and why.
     """
 
     data: Mapping[str, Any]
@@ -174,6 +178,9 @@ class Output:
     rows: Mapping[str, Sequence[Mapping[str, Any]]] = field(
         default_factory=dict[str, Sequence[Mapping[str, Any]]]
     )
+    summary: Summary = field(default_factory=dict[str, Any])
+    pipeline: str = ""
+    decision: str = ""
 
 
 @runtime_checkable

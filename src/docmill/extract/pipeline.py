@@ -20,7 +20,7 @@ from docmill.extract.reader.labels import LabelledField, find_fields
 from docmill.extract.reader.layout_service import open_source
 from docmill.extract.reader.values import Conventions, find_conventions
 from docmill.reading import embeddings
-from docmill.reading.blocks import Block, find_blocks
+from docmill.reading.blocks import Block, BlockKind, find_blocks
 from docmill.reading.pages import Page, PagedDocument
 from docmill.reading.turning import Frames, find_frames, set_upright
 
@@ -59,6 +59,7 @@ class FieldSearch:
 
 MAX_FIELDS: Final = 10_000
 MAX_CHUNKS: Final = 20_000
+TITLE_PAGES: Final = 3
 # What a page costs, about, in seconds: to read it, and to make the vectors of what is on it.
 PRINTED_SECONDS, SCANNED_SECONDS, VECTOR_SECONDS = 0.02, 1.0, 0.2
 
@@ -102,7 +103,18 @@ class Extract:
         data |= _describe_answers(read, tools)
         rows = _make_rows(data, chunks, tools, read.percent) if tools.rows else {}
         tools.progress(100, f"{len(read.pages)} of {metadata['page_count']} pages read")
-        return Output(data, rows=rows)
+        return Output(data, rows=rows, summary=_summarize(data, read))
+
+
+def _summarize(data: Mapping[str, Any], read: ReadDocument) -> dict[str, Any]:
+    """Its first heading, or what it calls itself, or how it begins."""
+    blocks = [block for page in read.blocks_by_page[:TITLE_PAGES] for block in page.blocks]
+    headings = (block.text for block in blocks if block.kind is BlockKind.HEADING)
+    named = data["metadata"].get("title")
+    first = (block.text for block in blocks)
+    title = next(headings, None) or named or next(first, None)
+    count = data["metadata"]["page_count"]
+    return {"title": title, "note": "1 page" if count == 1 else f"{count} pages"}
 
 
 def _read_document(

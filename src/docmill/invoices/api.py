@@ -1,10 +1,11 @@
 """Reviews: what waits, what was read and edited, and the decision; approved ones for training."""
 
 from dataclasses import asdict
+from decimal import Decimal
 from typing import Annotated, Any, ClassVar, Final
 from uuid import UUID
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Depends, Query
 from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema, create_model
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
@@ -27,8 +28,10 @@ from docmill.invoices.queries import (
     APPROVED,
     PENDING,
     REJECTED,
+    SORTS,
     STATUSES,
     LessonRow,
+    ReviewFilter,
     ReviewRow,
     Revision,
 )
@@ -50,8 +53,9 @@ OPEN_FAULTS: Final = (
     "DAMAGED",
 )
 CHANGE_FAULTS: Final = (*OPEN_FAULTS, "BAD_REQUEST", "CROSS_SITE", "REVIEW_CONFLICT")
-MOST_EDITS: Final = 500
+MOST_EDITS: Final = 5000
 MOST_REVISIONS: Final = (1 << 31) - 1
+ReviewSortText = Annotated[str, WithJsonSchema(params.words_schema(SORTS))]
 ReviewStatusText = Annotated[str, WithJsonSchema(params.words_schema(STATUSES))]
 
 
@@ -67,6 +71,9 @@ class ReviewShape(BaseModel):
     reason: str | None = Field(description="Why it was rejected")
     decided_by: str | None
     decided_at: Instant | None
+    summary: dict[str, Any] | None = Field(
+        None, description="Of a list: supplier (`title`), number, date, amount and currency"
+    )
 
 
 class ReviewList(BaseModel):
@@ -132,37 +139,50 @@ class Rejection(SeenRevision):
     reason: str = Field(min_length=1, max_length=1000)
 
 
-@reviews_router.get(
-    "",
-    summary="What waits for review, newest first; with `status` what was decided",
-    responses=problems.fault_responses("BAD_REQUEST", "UNAUTHORIZED", "DATABASE_DOWN", "BUSY"),
-)
-async def list_reviews(
-    site: CurrentSite,
-    owner: CurrentOwner,
-    status: Annotated[
-        list[ReviewStatusText] | None, Query(description="One or several, with commas")
-    ] = None,
-    cursor: CursorText = None,
-    limit: Annotated[int, Query(ge=1, le=200)] = 50,
-) -> ReviewList:
-    after = params.parse_cursor(cursor) if cursor else None
-    async with read_connection(site.pool) as conn:
-        found = await queries.list_reviews(
-            conn, owner.key, _parse_statuses(status or []), after=after, limit=limit + 1
-        )
-    last = found[limit - 1] if len(found) > limit else None
-    return ReviewList(
-        reviews=[_shape_review(each) for each in found[:limit]],
-        next_cursor=params.write_cursor(Cursor(last.created_at, last.job_id)) if last else None,
-    )
-
-
 def _parse_statuses(texts: list[str]) -> list[str]:
     words = [word.strip(" ") for text in texts for word in text.split(",") if word.strip(" ")]
     if set(words) - set(STATUSES):
         raise params.bad_param("status", f"one of {', '.join(STATUSES)}")
     return words or [PENDING]
+
+
+def read_review_filter(
+    status: Annotated[
+        list[ReviewStatusText] | None, Query(description="One or several, with commas")
+    ] = None,
+    supplier: Annotated[str, Query(max_length=200, description="A part of the name")] = "",
+    least: Annotated[Decimal | None, Query(description="The total is at least this")] = None,
+    most: Annotated[Decimal | None, Query(description="The total is at most this")] = None,
+    sort: Annotated[ReviewSortText, Query(description="newest, where nothing is said")] = "newest",
+) -> ReviewFilter:
+    if sort not in SORTS:
+        raise params.bad_param("sort", f"one of {', '.join(SORTS)}")
+    return ReviewFilter(_parse_statuses(status or []), clean(supplier) or None, least, most, sort)
+
+
+AskedReviews = Annotated[ReviewFilter, Depends(read_review_filter)]
+
+
+@reviews_router.get(
+    "",
+    summary="What waits for review; with `status` what was decided",
+    responses=problems.fault_responses("BAD_REQUEST", "UNAUTHORIZED", "DATABASE_DOWN", "BUSY"),
+)
+async def list_reviews(
+    site: CurrentSite,
+    owner: CurrentOwner,
+    only: AskedReviews,
+    cursor: CursorText = None,
+    limit: Annotated[int, Query(ge=1, le=200)] = 50,
+) -> ReviewList:
+    after = params.parse_cursor(cursor) if cursor else None
+    async with read_connection(site.pool) as conn:
+        found = await queries.list_reviews(conn, owner.key, only, after=after, limit=limit + 1)
+    last = found[limit - 1] if len(found) > limit else None
+    return ReviewList(
+        reviews=[_shape_review(each) for each in found[:limit]],
+        next_cursor=params.write_cursor(Cursor(last.created_at, last.job_id)) if last else None,
+    )
 
 
 @reviews_router.get(

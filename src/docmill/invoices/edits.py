@@ -45,11 +45,15 @@ def replay(invoice: Mapping[str, Any], changes: Iterable[Change]) -> dict[str, A
     data: dict[str, Any] = deepcopy(dict(invoice))
     data.setdefault("evidence", {})
     for change in changes:
-        if is_line(change.path):
-            _move_lines(data, change)
-        else:
-            _apply_value(data, change)
+        _apply_change(data, change)
     return data
+
+
+def _apply_change(data: dict[str, Any], change: Change) -> None:
+    if is_line(change.path):
+        _move_lines(data, change)
+    else:
+        _apply_value(data, change)
 
 
 def _apply_value(data: dict[str, Any], change: Change) -> None:
@@ -155,7 +159,7 @@ def try_edits(
     data: Mapping[str, Any], edits: Sequence[Edit]
 ) -> tuple[list[Change], dict[int, EditMistake]]:
     """The changes that can be made, without those that change nothing; and what is wrong."""
-    current, made, mistakes = dict(data), list[Change](), dict[int, EditMistake]()
+    current, made, mistakes = replay(data, ()), list[Change](), dict[int, EditMistake]()
     for index, each in enumerate(edits):
         try:
             change = _make_change(current, each)
@@ -164,7 +168,7 @@ def try_edits(
             continue
         if is_line(each.path) or change.before != change.after:
             made.append(change)
-            current = replay(current, [change])
+            _apply_change(current, change)
     return made, mistakes
 
 

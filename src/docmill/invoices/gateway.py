@@ -22,6 +22,7 @@ from starlette.responses import JSONResponse, Response
 from docmill import __version__
 from docmill.core.faults import DocmillError, Fault
 from docmill.core.plugins import PDF
+from docmill.core.summaries import Summary
 from docmill.documents import content_types
 from docmill.documents.multipart import LONGEST_FIELD, BodyLimits, FormReader, limit_body
 from docmill.documents.previews import run_unless_gone
@@ -254,6 +255,7 @@ class Conversion:
 
     data: bytes
     version: str
+    summary: Summary | None = None
 
 
 # The number of an open file, for reading only, a mapping and the owner's profile.
@@ -323,6 +325,8 @@ async def _answer_pdf(request: Request, sent: SentFile, form: GatewayForm) -> Re
     else:
         response = await _answer_mapped(request, made.data, sent)
     response.headers["x-pipeline-version"] = made.version
+    if made.summary:
+        response.headers["x-summary"] = json.dumps(dict(made.summary))
     return response
 
 

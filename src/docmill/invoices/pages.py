@@ -1,26 +1,50 @@
 """The review page: the document beside its values, those to check first."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any, Final
+from dataclasses import asdict, dataclass
+from typing import Annotated, Any, Final
+from urllib.parse import urlencode
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Depends, Query
 from starlette.responses import Response
 
 from docmill.core.owners import Owner
 from docmill.db.pool import read_connection
 from docmill.invoices import queries, reviews
-from docmill.invoices.fields import GROUPS, OF_LINE, kind_of, list_paths, title_of, value_at
-from docmill.invoices.queries import PENDING, Revision
+from docmill.invoices.edits import normalize_value
+from docmill.invoices.fields import (
+    GROUPS,
+    LINE_FIELDS,
+    InvoiceField,
+    find_field,
+    kind_of,
+    lines_of,
+    list_paths,
+    title_of,
+    value_at,
+)
+from docmill.invoices.queries import PENDING, SORTS, ReviewFilter, ReviewRow, Revision
 from docmill.invoices.reviews import Judgement, OpenReview
-from docmill.invoices.values import clean, is_object, look_up
-from docmill.web import render
+from docmill.invoices.values import (
+    COMMA_CURRENCIES,
+    NOTHING,
+    clean,
+    find_notation,
+    format_grouped,
+    is_object,
+    look_up,
+    parse_number,
+)
+from docmill.web import params, render
+from docmill.web.params import Cursor
 from docmill.web.site import CurrentOwner, CurrentSite, Site
 
 router = APIRouter(include_in_schema=False)
 
 PAGES_SHOWN: Final = 200
 WAITING_SHOWN: Final = 50
+ALWAYS_SHOWN: Final = frozenset({"description", "quantity", "unit_price", "amount"})
+FEW_LINES: Final = 12  # so many stand below the values; more have the pane to themselves
 STATUSES: Final = {"pending": "To review", "approved": "Approved", "rejected": "Rejected"}
 
 
@@ -31,7 +55,9 @@ class ReviewField:
     path: str
     name: str
     value: str
+    shown: str
     kind: str
+    needed: bool
     reason: str
     page: int | None
     box: str
@@ -46,13 +72,87 @@ class ReviewField:
         return "f-" + self.path.replace("[", "-").replace("].", "-").replace(".", "-")
 
 
+@dataclass(frozen=True, slots=True)
+class LineColumn:
+    """A column of the lines; one in which no line has anything is hidden until asked for."""
+
+    name: str
+    label: str
+    kind: str
+    empty: bool
+
+
+@dataclass(frozen=True, slots=True)
+class InboxView:
+    """What of the inbox is shown, as the address says it. Amounts may come in either notation."""
+
+    supplier: str = ""
+    least: str = ""
+    most: str = ""
+    sort: str = "matter"
+
+    @property
+    def only(self) -> ReviewFilter:
+        sort = self.sort if self.sort in SORTS else "matter"
+        least, most = (parse_number(normalize_value("totals.net", one)) for one in self.bounds)
+        return ReviewFilter((PENDING,), clean(self.supplier) or None, least, most, sort)
+
+    @property
+    def bounds(self) -> tuple[str, str]:
+        return self.least, self.most
+
+    @property
+    def asks(self) -> bool:
+        return any((self.supplier, self.least, self.most))
+
+    def address(self, cursor: str) -> str:
+        given = {name: value for name, value in asdict(self).items() if value}
+        return f"/review?{urlencode({**given, 'cursor': cursor})}"
+
+
+def read_inbox(
+    supplier: Annotated[str, Query(max_length=200)] = "",
+    least: Annotated[str, Query(max_length=40)] = "",
+    most: Annotated[str, Query(max_length=40)] = "",
+    sort: Annotated[str, Query(max_length=20)] = "matter",
+) -> InboxView:
+    return InboxView(supplier, least, most, sort)
+
+
 @router.get("/review")
-async def waiting_page(site: CurrentSite, owner: CurrentOwner) -> Response:
+async def waiting_page(
+    site: CurrentSite,
+    owner: CurrentOwner,
+    view: Annotated[InboxView, Depends(read_inbox)],
+    cursor: str | None = None,
+) -> Response:
+    after = params.parse_cursor(cursor) if cursor else None
     async with read_connection(site.pool) as conn:
-        found = await queries.list_reviews(conn, owner.key, [PENDING], limit=WAITING_SHOWN + 1)
+        found = await queries.list_reviews(
+            conn, owner.key, view.only, after=after, limit=WAITING_SHOWN + 1
+        )
+        doubtful, waiting = await queries.count_waiting(conn, owner.key)
+    rows, more = params.cut_page(found, WAITING_SHOWN, _place_review)
     return render.render_page(
-        "reviews.html", waiting=found[:WAITING_SHOWN], more=len(found) > WAITING_SHOWN
+        "reviews.html",
+        view=view,
+        sorts=SORTS,
+        rows=[(each, _describe_total(each)) for each in rows],
+        doubtful=doubtful,
+        waiting=waiting,
+        first=cursor is None,
+        more=more and view.address(more),
     )
+
+
+def _place_review(each: ReviewRow) -> Cursor:
+    return Cursor(each.created_at, each.job_id)
+
+
+def _describe_total(each: ReviewRow) -> str:
+    about = each.summary or {}
+    mark = "," if clean(about.get("currency")) in COMMA_CURRENCIES.split() else "."
+    return format_grouped(about.get("amount"), mark)
 
 
 @router.get("/review/{job_id}")
@@ -73,19 +173,18 @@ async def review_values(job_id: str, site: CurrentSite, owner: CurrentOwner) -> 
 async def _build_context(site: Site, owner: Owner, review: OpenReview) -> dict[str, Any]:
     found = await reviews.judge(review, review.data)
     async with read_connection(site.pool) as conn:
-        waiting = await queries.list_reviews(conn, owner.key, [PENDING], limit=2)
+        waiting = await queries.list_reviews(conn, owner.key, ReviewFilter(sort="matter"), limit=2)
         learning = await queries.is_learning(conn, owner.key)
         known = await queries.list_lessons(conn, owner.key, 100)
     others = [each for each in waiting if each.job_id != review.job.id]
     fields = {field.path: field for field in _review_fields(review, found)}
+    doubtful = [fields[path] for path in found.review if path in fields and "[" not in path]
     return {
         "job": review.job,
         "head": review.head,
         "standing": STATUSES[review.head.status],
-        "doubtful": [fields[path] for path in found.review if path in fields and "[" not in path],
+        "doubtful": doubtful,
         "groups": _group_fields(fields, found),
-        "lines": _line_fields(review, fields),
-        "lines_first": any(path.startswith("lines") for path in found.review),
         "no_lines": found.reasons.get("lines", ""),
         "count": len(found.review),
         "xml": found.xml.decode() if found.xml else "",
@@ -94,19 +193,52 @@ async def _build_context(site: Site, owner: Owner, review: OpenReview) -> dict[s
         "next": others[0] if others else None,
         "learning": learning,
         "lessons": [(each, title_of(each.field)) for each in known],
+        **_build_grid(review, found, fields),
     }
+
+
+def _build_grid(
+    review: OpenReview, found: Judgement, fields: dict[str, ReviewField]
+) -> dict[str, Any]:
+    """The lines as a grid: its columns, a row of fields for each line, and what they add up to."""
+    lines, mark = lines_of(review.data), find_notation(review.data)
+    amounts = [parse_number(look_up(line, "amount")) or NOTHING for line in lines]
+    columns = [_make_column(field, lines) for field in LINE_FIELDS]
+    return {
+        "mark": mark,
+        "columns": columns,
+        "lines": [
+            [fields[f"lines[{index}].{column.name}"] for column in columns]
+            for index in range(len(lines))
+        ],
+        "few": len(lines) <= FEW_LINES,
+        "line_doubts": sum(path.startswith("lines") for path in found.review),
+        "sum": format_grouped(f"{sum(amounts, NOTHING):f}", mark),
+        "adds_up": found.checks.get("lines_net", ""),
+    }
+
+
+def _make_column(field: InvoiceField, lines: list[Any]) -> LineColumn:
+    empty = not any(clean(look_up(line, field.name)) for line in lines)
+    shown = field.name in ALWAYS_SHOWN or not empty
+    return LineColumn(field.name, field.label, kind_of(f"lines[0].{field.name}"), not shown)
 
 
 def _review_fields(review: OpenReview, found: Judgement) -> Iterator[ReviewField]:
     evidence: dict[str, Any] = review.data["evidence"]
-    for path in list_paths(review.data):
+    mark = find_notation(review.data)
+    for path in _list_shown(review.data):
         seen: dict[str, Any] = evidence.get(path) or {}
-        value, learned = value_at(review.data, path), seen.get("learned")
+        value, learned, kind = value_at(review.data, path), seen.get("learned"), kind_of(path)
+        field = find_field(path)
+        text = "" if value is None else str(value)
         yield ReviewField(
             path=path,
             name=title_of(path),
-            value="" if value is None else str(value),
-            kind=kind_of(path),
+            value=text,
+            shown=format_grouped(text, mark) if kind == "figure" else text,
+            kind=kind,
+            needed=bool(field and field.needed),
             reason=found.reasons.get(path, ""),
             page=seen.get("page"),
             box=" ".join(map(str, seen.get("box") or ())),
@@ -115,6 +247,13 @@ def _review_fields(review: OpenReview, found: Judgement) -> Iterator[ReviewField
             learned=clean(look_up(learned, "from")),
             lesson=clean(look_up(learned, "lesson")),
         )
+
+
+def _list_shown(data: dict[str, Any]) -> Iterator[str]:
+    """Every value of the head that there is a place for, and every cell of the lines."""
+    yield from (path for path in list_paths(data) if not path.startswith("lines["))
+    for index in range(len(lines_of(data))):
+        yield from (f"lines[{index}].{field.name}" for field in LINE_FIELDS)
 
 
 def _group_fields(
@@ -127,14 +266,6 @@ def _group_fields(
         for group, title in GROUPS.items()
     ]
     return [(title, inside) for title, inside in groups if inside]
-
-
-def _line_fields(review: OpenReview, fields: dict[str, ReviewField]) -> list[list[ReviewField]]:
-    count = len(review.data.get("lines") or ())
-    return [
-        [field for name in OF_LINE if (field := fields.get(f"lines[{index}].{name}"))]
-        for index in range(count)
-    ]
 
 
 def _describe_step(each: Revision) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from docmill.invoices.reader.embedded import read_embedded
 from docmill.invoices.reader.layout import make_sheet
 from docmill.invoices.reader.lessons import LessonData, apply_lessons
 from docmill.invoices.reader.model import Invoice, cap_confidence, map_values, reconcile, to_json
+from docmill.invoices.summary import summarize_invoice
 from docmill.reading.documents import open_document
 from docmill.reading.pages import Page
 from docmill.reading.turning import find_frames, set_upright
@@ -51,7 +52,7 @@ class InvoicePipeline:
             data["review"] = checks.find_doubts(data, data["checks"])
         tools.progress(100, f"{len(data['lines'])} lines found")
         if not source.mapping:
-            return Output(data)
+            return Output(data, summary=summarize_invoice(data, check=len(data["review"])))
         return _write_document(data, source.mapping, source.options)
 
 
@@ -81,7 +82,8 @@ def _write_document(data: dict[str, Any], name: str, options: Mapping[str, Any])
     review = [*data["review"], *(path for path in made.review if path not in data["review"])]
     artifact = Artifact(made.xml, "application/xml")
     data = {**data, "mapping": name, "review": review, "notes": list(made.notes)}
-    return Output(data, artifact, rows={"reviews": [{"doubts": len(review)}]})
+    rows = {"reviews": [{"doubts": len(review)}]}
+    return Output(data, artifact, rows, summarize_invoice(data, check=len(review)))
 
 
 pipeline: Final = InvoicePipeline()

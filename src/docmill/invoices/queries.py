@@ -6,6 +6,7 @@ Whoever writes says which revision he saw. If another came first, nothing is wri
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from decimal import Decimal
 from typing import Any, Final
 from uuid import UUID
 
@@ -14,6 +15,7 @@ from psycopg.types.json import Jsonb
 
 from docmill.core.jobs import Claimed, JobId, StoredResult
 from docmill.core.owners import OwnerKey
+from docmill.core.summaries import Summary
 from docmill.db.pool import Connection
 from docmill.invoices.edits import Change
 from docmill.jobs import preferences
@@ -141,6 +143,16 @@ async def record_edits(
     return True
 
 
+SUMMARIZE: Final = """
+UPDATE jobs SET summary = %(summary)s WHERE id = %(job_id)s AND summary IS DISTINCT FROM %(summary)s
+"""
+
+
+async def record_summary(conn: Connection, job_id: JobId, summary: Summary) -> None:
+    """What the queue shows follows what a person made of the invoice."""
+    await conn.execute(SUMMARIZE, {"job_id": job_id, "summary": Jsonb(dict(summary))})
+
+
 DECIDE: Final = """
 WITH made AS (
     INSERT INTO review_revisions (job_id, revision, kind, reason, made_by)
@@ -219,39 +231,99 @@ class ReviewRow:
     reason: str | None
     decided_by: str | None
     decided_at: datetime | None
+    summary: dict[str, Any] | None = None
 
+
+@dataclass(frozen=True, slots=True)
+class ReviewFilter:
+    """Which reviews, and in which order; None means any."""
+
+    statuses: Sequence[str] = (PENDING,)
+    supplier: str | None = None
+    least: Decimal | None = None
+    most: Decimal | None = None
+    sort: str = "newest"
+
+
+# What has something to check comes first, and of it what is worth most.
+SORTS: Final = {
+    "matter": "What matters",
+    "doubts": "Most to check",
+    "amount": "Highest total",
+    "oldest": "Oldest",
+    "newest": "Newest",
+}
 
 # A job whose result was mapped can be reviewed; without a row nobody has looked at it yet.
 LIST_REVIEWS: Final = """
-SELECT j.id AS job_id, d.original_filename AS filename, j.pipeline, j.mapping, j.created_at,
-       coalesce(r.status, 'pending') AS status, coalesce(r.revision, 0) AS revision, r.doubts,
-       r.reason, r.decided_by, r.decided_at
-  FROM jobs j JOIN documents d ON d.id = j.document_id LEFT JOIN reviews r ON r.job_id = j.id
- WHERE j.owner = %(owner)s AND j.mapping IS NOT NULL AND j.result_key IS NOT NULL
-   AND (j.created_at, j.id) < (%(created_at)s, %(id)s)
-   AND coalesce(r.status, 'pending') = ANY(%(statuses)s)
- ORDER BY j.created_at DESC, j.id DESC LIMIT %(limit)s
+WITH open AS (
+    SELECT j.id AS job_id, d.original_filename AS filename, j.pipeline, j.mapping, j.created_at,
+           coalesce(r.status, 'pending') AS status, coalesce(r.revision, 0) AS revision,
+           coalesce((j.summary ->> 'check')::int, r.doubts) AS doubts, r.reason, r.decided_by,
+           r.decided_at, j.summary,
+           CASE WHEN j.summary ->> 'amount' ~ '^-?[0-9]{1,20}([.][0-9]{1,10})?$'
+                THEN (j.summary ->> 'amount')::numeric END AS amount
+      FROM jobs j JOIN documents d ON d.id = j.document_id LEFT JOIN reviews r ON r.job_id = j.id
+     WHERE j.owner = %(owner)s AND j.mapping IS NOT NULL AND j.result_key IS NOT NULL),
+ranked AS (
+    SELECT open.*, CASE %(sort)s
+           WHEN 'matter' THEN least(coalesce(doubts, 1), 1) * 1e20 + coalesce(amount, 0)
+           WHEN 'doubts' THEN coalesce(doubts, 0)
+           WHEN 'amount' THEN coalesce(amount, 0)
+           WHEN 'oldest' THEN -extract(epoch FROM created_at)
+           ELSE extract(epoch FROM created_at) END AS rank
+      FROM open)
+SELECT job_id, filename, pipeline, mapping, created_at, status, revision, doubts, reason,
+       decided_by, decided_at, summary
+  FROM ranked
+ WHERE status = ANY(%(statuses)s)
+   AND (%(supplier)s::text IS NULL
+        OR strpos(lower(coalesce(summary ->> 'title', filename)), lower(%(supplier)s)) > 0)
+   AND (%(least)s::numeric IS NULL OR amount >= %(least)s)
+   AND (%(most)s::numeric IS NULL OR amount <= %(most)s)
+   AND (rank, created_at, job_id) < (
+       coalesce((SELECT rank FROM ranked WHERE job_id = %(id)s), 'infinity'),
+       %(created_at)s, %(id)s)
+ ORDER BY rank DESC, created_at DESC, job_id DESC LIMIT %(limit)s
 """
 
 
 async def list_reviews(
     conn: Connection,
     owner: OwnerKey,
-    statuses: Sequence[str],
+    only: ReviewFilter,
     *,
     after: Cursor | None = None,
     limit: int,
 ) -> list[ReviewRow]:
-    """Newest first, from where the last page ended."""
+    """In the order asked for, from where the last page ended."""
     args = {
         "owner": owner,
-        "statuses": list(statuses),
+        "statuses": list(only.statuses),
+        "supplier": only.supplier,
+        "least": only.least,
+        "most": only.most,
+        "sort": only.sort,
         "created_at": after.created_at if after else "infinity",
         "id": after.id if after else UUID(int=0),
         "limit": limit,
     }
     async with conn.cursor(row_factory=class_row(ReviewRow)) as cur:
         return await (await cur.execute(LIST_REVIEWS, args)).fetchall()
+
+
+COUNT_REVIEWS: Final = """
+SELECT count(*) FILTER (WHERE coalesce((j.summary ->> 'check')::int, r.doubts, 1) > 0), count(*)
+  FROM jobs j LEFT JOIN reviews r ON r.job_id = j.id
+ WHERE j.owner = %s AND j.mapping IS NOT NULL AND j.result_key IS NOT NULL
+   AND coalesce(r.status, 'pending') = 'pending'
+"""
+
+
+async def count_waiting(conn: Connection, owner: OwnerKey) -> tuple[int, int]:
+    """How many have something to check, and how many wait in all."""
+    row = await (await conn.execute(COUNT_REVIEWS, (owner,))).fetchone()
+    return (row[0], row[1]) if row else (0, 0)
 
 
 @dataclass(frozen=True, slots=True)

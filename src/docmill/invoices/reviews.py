@@ -14,6 +14,7 @@ from docmill.core.faults import DocmillError
 from docmill.core.jobs import Job, Status, StoredResult
 from docmill.core.owners import Owner
 from docmill.core.plugins import Artifact
+from docmill.core.summaries import APPROVED, REJECTED
 from docmill.db.pool import Connection, connection, read_connection, write
 from docmill.documents import queries as documents_queries
 from docmill.documents.previews import SharedRuns
@@ -24,6 +25,7 @@ from docmill.invoices.checks import explain_doubts
 from docmill.invoices.edits import Change, replay
 from docmill.invoices.profile import Profile, complete_profile
 from docmill.invoices.queries import ReviewHead, Revision, TrainingSample
+from docmill.invoices.summary import summarize_invoice
 from docmill.jobs import results
 from docmill.queue import enqueue
 from docmill.queue.enqueue import find_own_job
@@ -123,9 +125,16 @@ async def edit_review(
         )
         if not kept:
             raise await make_conflict(conn, review.job, review.head.revision)
+        await queries.record_summary(conn, review.job.id, summary)
 
+    summary = await _summarize_edited(review, changes)
     await write(site.pool, keep)
     site.changes.ring()
+
+
+async def _summarize_edited(review: OpenReview, changes: Sequence[Change]) -> dict[str, Any]:
+    data = replay(review.read, [*list_changes(review.history), *changes])
+    return summarize_invoice(data, check=len((await judge(review, data)).review))
 
 
 async def make_conflict(conn: Connection, job: Job, base: int) -> DocmillError:
@@ -148,6 +157,8 @@ async def reject_review(site: Site, owner: Owner, review: OpenReview, reason: st
             conn, review.job.id, base=base, by=owner.key, reason=reason
         ):
             raise await make_conflict(conn, review.job, base)
+        summary = summarize_invoice(review.data, check=0, state=REJECTED)
+        await queries.record_summary(conn, review.job.id, summary)
 
     await write(site.pool, refuse)
     site.changes.ring()
@@ -171,6 +182,8 @@ async def approve_review(site: Site, owner: Owner, review: OpenReview) -> list[s
     async def finish(conn: Connection) -> list[str]:
         if not await queries.record_approval(conn, review.job.id, made, base=base, by=owner.key):
             raise await make_conflict(conn, review.job, base)
+        summary = summarize_invoice(data, check=0, state=APPROVED)
+        await queries.record_summary(conn, review.job.id, summary)
         return await queries.learn(
             conn, owner.key, taught, job_id=review.job.id,
             taught_by=review.job.original_filename,

@@ -41,7 +41,9 @@ class JobModel(BaseModel):
     bytes: int
     sha256: str
     source: str = Field(examples=["upload"])
-    pipeline: str
+    pipeline: str = Field(description="What it is read as")
+    requested_pipeline: str = Field(description="What was asked for", examples=["auto"])
+    decision: str | None = Field(description="Why it is read so, where nobody said how")
     mapping: str | None
     status: str = Field(examples=["processing"])
     label: str = Field(examples=["Converting..."])
@@ -52,6 +54,11 @@ class JobModel(BaseModel):
     result_location: str | None
     error_code: str | None
     error_message: str | None
+    reason: str | None = Field(description="Why it failed, in a sentence")
+    summary: dict[str, Any] | None = Field(
+        description="What was read, in short: title, number, date, amount, currency, note, check "
+        "(how many values to look at) and state, each where it is known"
+    )
     created_at: Instant
     updated_at: Instant
     queued_at: Instant | None
@@ -140,6 +147,7 @@ class JobAttemptModel(BaseModel):
     duration_ms: int | None
     cpu_ms: int | None
     memory_bytes: int | None
+    reason: str | None = Field(description="Why it failed, in a sentence")
 
 
 router = APIRouter(prefix="/api/jobs", tags=["jobs"])

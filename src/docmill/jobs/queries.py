@@ -189,6 +189,7 @@ class JobAttempt:
     duration_ms: int | None
     cpu_ms: int | None
     memory_bytes: int | None
+    reason: str | None
 
     @property
     def sentence(self) -> str | None:
@@ -211,7 +212,7 @@ async def list_events(conn: Connection, job_id: JobId) -> list[JobEvent]:
 
 ATTEMPTS: Final = """
 SELECT claim, attempt, worker, started_at, ended_at, outcome, error_code, error_message, stack,
-       duration_ms, cpu_ms, memory_bytes
+       duration_ms, cpu_ms, memory_bytes, reason
   FROM job_attempts WHERE job_id = %s ORDER BY claim
 """
 

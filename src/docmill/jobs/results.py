@@ -53,6 +53,14 @@ async def require_result(
     return found
 
 
+SUMMARY: Final = "SELECT summary FROM jobs WHERE id = %s"
+
+
+async def read_summary(conn: Connection, job_id: JobId) -> Any:
+    row = await (await conn.execute(SUMMARY, (job_id,))).fetchone()
+    return row and row[0]
+
+
 async def read_result(pool: Pool, store: Store, key: str) -> bytes:
     """The whole of it, held against its row."""
     return await (await open_stored(pool, store, key)).whole()

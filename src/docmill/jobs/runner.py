@@ -9,6 +9,7 @@ from docmill.core import failpoints, installed, plugins
 from docmill.core.documents import result_key
 from docmill.core.faults import DocmillError
 from docmill.core.jobs import (
+    About,
     Broke,
     Claimed,
     Ending,
@@ -19,6 +20,7 @@ from docmill.core.jobs import (
     Usage,
 )
 from docmill.core.plugins import Artifact
+from docmill.core.summaries import clean_summary
 from docmill.db.pool import Pool
 from docmill.documents.stored import ORIGINAL, StoredObject, open_known
 from docmill.jobs import results
@@ -118,7 +120,8 @@ class JobRunner:
             ran = await self._parts.validators.check(job, ran)
         data = await self._keep(job, Artifact(ran.data, JSON), "data", ran.version)
         document = ran.artifact and await self._keep(job, ran.artifact, "document", ran.version)
-        return Finished(data, document, ran.rows), ran.usage
+        about = replace(ran.about, pipeline=None, decision=None)
+        return Finished(data, document, ran.rows, about), ran.usage
 
     async def _run_here(self, job: Claimed, file: BinaryIO, note: ReportProgress) -> RunOutcome:
         task = replace(_make_task(job), options={**job.options, **await self._room_options(job)})
@@ -154,7 +157,12 @@ class JobRunner:
             if await rows.rows_exist(conn, job.duplicate_of):
                 return None
         data = await self._copy_form(job, "data")
-        return data and Finished(data, await self._copy_form(job, "document"))
+        if data is None:
+            return None
+        async with self._pool.connection() as conn:
+            summary = await results.read_summary(conn, job.duplicate_of)
+        document = await self._copy_form(job, "document")
+        return Finished(data, document, about=About(clean_summary(summary)))
 
     async def _copy_form(self, job: Claimed, form: str) -> StoredResult | None:
         assert job.duplicate_of is not None

@@ -90,7 +90,7 @@ def make_converter(sandbox: SandboxPool, slots: int) -> Convert:
             ran = await sandbox.run(task, document, _ignore_progress)
         if isinstance(ran, RunFailed):
             raise ran.as_fault()
-        return Conversion(ran.data, ran.version)
+        return Conversion(ran.data, ran.version, ran.about.summary)
 
     return convert
 

@@ -34,9 +34,9 @@ class NewJob:
 ADD_JOB: Final = """
 WITH added AS (
     INSERT INTO jobs (id, document_id, owner, pipeline, mapping, options, priority, dedupe_key,
-                      duplicate_of)
+                      duplicate_of, requested_pipeline)
     VALUES (%(id)s, %(document_id)s, %(owner)s, %(pipeline)s, %(mapping)s, %(options)s,
-            %(priority)s, %(dedupe_key)s, %(duplicate_of)s)
+            %(priority)s, %(dedupe_key)s, %(duplicate_of)s, %(pipeline)s)
     RETURNING id)
 INSERT INTO job_events (job_id, kind, meta)
 SELECT id, 'created', '{"from": null, "to": "uploaded"}' FROM added
@@ -76,7 +76,9 @@ WITH tag AS (
 ready AS (
     UPDATE jobs
        SET status = 'queued', queued_at = now(), start_tag = tag.last_tag, progress = 0, stage = '',
-           error_code = NULL, error_message = NULL, failed_at = NULL, attempt_count = 0
+           error_code = NULL, error_message = NULL, failed_at = NULL, attempt_count = 0,
+           reason = NULL, reading_key = NULL, decision = NULL, summary = NULL, expires_at = NULL,
+           pipeline = coalesce(requested_pipeline, pipeline)
       FROM tag
      WHERE id = %(id)s AND status = %(was)s
     RETURNING id, priority)
@@ -118,7 +120,9 @@ SELECT j.id, j.document_id, j.owner, d.original_filename, d.content_type, d.byte
        j.result_key, j.error_code, j.error_message, j.created_at, j.updated_at, j.queued_at,
        j.started_at, j.completed_at, j.failed_at, j.cancelled_at, j.run_at, j.leased_by,
        j.lease_expires_at, j.claim, j.attempt_count, j.expires_at, j.download_count,
-       j.first_downloaded_at, j.duplicate_of
+       j.first_downloaded_at, j.duplicate_of,
+       coalesce(j.requested_pipeline, j.pipeline) AS requested_pipeline, j.decision, j.reason,
+       j.summary, j.reading_key
   FROM jobs j JOIN documents d ON d.id = j.document_id
 """
 FIND_JOB: Final = SHOWN + " WHERE j.id = %s"

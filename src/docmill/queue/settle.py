@@ -11,7 +11,7 @@ from typing import Any, Final
 import psycopg
 
 from docmill.core import failpoints
-from docmill.core.jobs import Claimed, JobId, Move, StoredResult, Usage
+from docmill.core.jobs import About, Claimed, JobId, Move, StoredResult, Usage
 from docmill.core.texts import make_storable
 from docmill.db.pool import Connection, Outage, Pool
 from docmill.queue import rows
@@ -114,7 +114,8 @@ WITH given AS MATERIALIZED (
     SELECT * FROM jsonb_to_recordset(%(moves)s::jsonb) AS g(
         id uuid, claim int, goes text, outcome text, code text, message text, detail text,
         stack text, delay interval, refund boolean, keep interval, result_key text,
-        results jsonb, duration_ms int, cpu_ms int, memory_bytes bigint, call jsonb)),
+        results jsonb, summary jsonb, read_as jsonb, duration_ms int, cpu_ms int,
+        memory_bytes bigint, call jsonb)),
 locked AS MATERIALIZED (
     SELECT jobs.id, jobs.claim, jobs.owner, jobs.status, jobs.leased_by
       FROM jobs JOIN given ON jobs.id = given.id ORDER BY jobs.id FOR UPDATE OF jobs),
@@ -133,6 +134,11 @@ moved AS (
            progress = CASE WHEN mine.goes = 'complete' THEN 100 ELSE jobs.progress END,
            stage = '',
            result_key = mine.result_key,
+           summary = CASE WHEN mine.goes <> 'queued' THEN mine.summary END,
+           pipeline = coalesce(mine.read_as ->> 'pipeline', jobs.pipeline),
+           mapping = CASE WHEN mine.read_as IS NULL THEN jobs.mapping
+                          ELSE mine.read_as ->> 'mapping' END,
+           decision = mine.read_as ->> 'decision',
            expires_at = CASE WHEN mine.goes = 'complete' THEN now() + mine.keep END,
            completed_at = CASE WHEN mine.goes = 'complete' THEN now() END,
            failed_at = CASE WHEN mine.goes = 'failed' THEN now() END,
@@ -204,11 +210,23 @@ def _as_row(given: Settlement) -> dict[str, Any]:
             "memory_bytes": usage.memory_bytes,
             "call": dict(usage.call),
         }
+    row |= _about_row(move.about)
     if move.result:
         row["result_key"] = (move.document or move.result).key
         row["results"] = [_result_row("data", move.result)]
     if move.document:
         row["results"].append(_result_row("document", move.document))
+    return row
+
+
+def _about_row(about: About) -> dict[str, Any]:
+    row: dict[str, Any] = {"summary": about.summary}
+    if about.pipeline:
+        row["read_as"] = {
+            "pipeline": about.pipeline,
+            "mapping": about.mapping,
+            "decision": about.decision,
+        }
     return row
 
 

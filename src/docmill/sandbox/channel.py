@@ -6,16 +6,16 @@ from contextlib import suppress
 from typing import Any, Final, Protocol
 
 from docmill.core.faults import DocmillError
-from docmill.core.jobs import ReportProgress
+from docmill.core.jobs import About, ReportProgress
 from docmill.core.plugins import Artifact
 from docmill.sandbox import protocol
-from docmill.sandbox.outcome import clean_line
+from docmill.sandbox.outcome import clean_line, read_about
 from docmill.sandbox.protocol import Frame, FrameKind
 
 # What a child may say.
 _SPOKEN: Final = (
     FrameKind.PROGRESS, FrameKind.ASK, FrameKind.ARTIFACT, FrameKind.ROWS, FrameKind.RESULT,
-    FrameKind.FAULT,
+    FrameKind.FAULT, FrameKind.ABOUT,
 )  # fmt: skip
 
 
@@ -39,6 +39,7 @@ class RunChannel(asyncio.Protocol):
         self.began_at = self.heard_at = loop.time()
         self.artifact: Artifact | None = None
         self.rows: dict[str, bytes] = {}
+        self.about: About = About()
         self._clock = loop.time
         self._progress = progress
         self._host = host
@@ -101,6 +102,8 @@ class RunChannel(asyncio.Protocol):
         elif frame.kind is FrameKind.ROWS:
             noun, _, rows = frame.payload.partition(b"\n")
             self.rows = {clean_line(noun.decode(errors="replace"), 100): rows, **self.rows}
+        elif frame.kind is FrameKind.ABOUT:
+            self.about = read_about(frame.payload)
         else:
             self.word = frame
 

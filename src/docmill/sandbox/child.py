@@ -14,7 +14,9 @@ from typing import Any, Final, NoReturn
 
 from docmill.core import faults, installed, plugins
 from docmill.core.plugins import Memory
+from docmill.core.summaries import clean_sentence, clean_summary
 from docmill.sandbox import confine, protocol
+from docmill.sandbox.outcome import DECISION_CHARACTERS
 from docmill.sandbox.protocol import FrameKind
 
 _FRAMES_SHOWN: Final = 30
@@ -210,7 +212,18 @@ def _run_pipeline(
         channel.send(FrameKind.ARTIFACT, kind + b"\n" + output.artifact.content)
     for noun, rows in output.rows.items():
         channel.send(FrameKind.ROWS, noun.encode() + b"\n" + _encode(rows))
+    channel.send(FrameKind.ABOUT, _describe(output))
     return data
+
+
+def _describe(output: plugins.Output) -> bytes:
+    """In short, and short: the worker takes no more of it."""
+    words = {
+        "summary": clean_summary(output.summary),
+        "pipeline": output.pipeline,
+        "decision": clean_sentence(output.decision, DECISION_CHARACTERS),
+    }
+    return json.dumps(words).encode()
 
 
 def _encode(data: object) -> bytes:

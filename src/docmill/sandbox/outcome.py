@@ -8,7 +8,8 @@ from datetime import timedelta
 from typing import Any, Final
 
 from docmill.core import faults, plugins
-from docmill.core.jobs import Usage
+from docmill.core.jobs import About, Usage
+from docmill.core.summaries import clean_sentence, clean_summary
 from docmill.sandbox.limits import LimitReached, RunLimits
 from docmill.sandbox.protocol import NO_MEMORY_EXIT, Frame
 
@@ -36,6 +37,7 @@ class RunReturned:
     usage: Usage
     artifact: plugins.Artifact | None = None
     rows: Mapping[str, bytes] = field(default_factory=dict[str, bytes])
+    about: About = field(default_factory=About)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +71,21 @@ class RunFailed:
 
 
 RunOutcome = RunReturned | RunFailed
+DECISION_CHARACTERS: Final = 500
+
+
+def read_about(payload: bytes) -> About:
+    """What a child tells of its reading; what can't be used of it is left out."""
+    try:
+        words: dict[str, Any] = dict(json.loads(payload))
+    except (ValueError, TypeError, RecursionError):
+        return About()
+    decision = clean_sentence(str(words.get("decision") or ""), DECISION_CHARACTERS)
+    return About(
+        clean_summary(words.get("summary")),
+        clean_line(str(words.get("pipeline") or ""), 100) or None,
+        decision=decision or None,
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -309,7 +309,9 @@ class SandboxPool:
         if line.word is not None and line.word.kind is FrameKind.RESULT:
             # Said is said, however the child went afterwards.
             version = parent.hello.versions.get(task.pipeline, "")
-            return RunReturned(line.word.payload, version, ending.usage, line.artifact, line.rows)
+            return RunReturned(
+                line.word.payload, version, ending.usage, line.artifact, line.rows, line.about
+            )
         return judge(line.word, ending, cut=cut, task=task, limits=self.limits)
 
     async def _attend(

@@ -45,6 +45,7 @@ class FrameKind(IntEnum):
     ASK = 9
     ANSWER = 10
     BORN = 11
+    ABOUT = 12
 
 
 LONGEST: Final[Mapping[FrameKind, int]] = {
@@ -59,6 +60,7 @@ LONGEST: Final[Mapping[FrameKind, int]] = {
     FrameKind.ASK: 4 << 20,
     FrameKind.ANSWER: 32 << 20,
     FrameKind.BORN: BORN.size,
+    FrameKind.ABOUT: 16 << 10,
 }
 
 

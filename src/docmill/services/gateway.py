@@ -14,8 +14,9 @@ from typing import Any, BinaryIO, Final, Self
 import httpx2
 
 from docmill.core.faults import FAULTS, DocmillError
-from docmill.core.jobs import Claimed, ReportProgress, Usage
+from docmill.core.jobs import About, Claimed, ReportProgress, Usage
 from docmill.core.plugins import Artifact
+from docmill.core.summaries import Summary, clean_summary
 from docmill.sandbox.outcome import RunFailed, RunOutcome, RunReturned
 from docmill.services.breaker import RESTING, Clock, ServiceGuard, read_pause
 from docmill.services.endpoint import parse_retry_after
@@ -37,6 +38,7 @@ class GatewayAnswer:
     version: str
     status: int
     xml: bytes | None = None
+    summary: Summary | None = None
 
 
 class GatewayClient:
@@ -66,12 +68,16 @@ class GatewayClient:
             async with asyncio.timeout(self._timeout.total_seconds()):
                 read = await self._post(("invoice.pdf", pdf, PDF_PART), fields, JSON)
                 if mapping is None:
-                    return GatewayAnswer(read.content, _read_version(read), read.status_code)
+                    return GatewayAnswer(
+                        read.content, _read_version(read), read.status_code,
+                        summary=_read_summary(read),
+                    )  # fmt: skip
                 file = ("invoice.json", read.content, JSON)
                 written = await self._post(file, {**fields, "pretty": "true"}, XML)
                 return GatewayAnswer(
-                    read.content, _read_version(read), written.status_code, written.content
-                )
+                    read.content, _read_version(read), written.status_code, written.content,
+                    _read_summary(read),
+                )  # fmt: skip
 
     async def _post(self, file: Any, fields: Mapping[str, str], wanted: str) -> httpx2.Response:
         answer = await self._http.post(
@@ -97,6 +103,13 @@ class GatewayClient:
 
 def _read_version(answer: httpx2.Response) -> str:
     return answer.headers.get("x-pipeline-version", "")
+
+
+def _read_summary(answer: httpx2.Response) -> Summary | None:
+    try:
+        return clean_summary(json.loads(answer.headers.get("x-summary", "null")))
+    except (ValueError, RecursionError):
+        return None
 
 
 def _check_answer(answer: httpx2.Response, wanted: str) -> None:
@@ -155,7 +168,8 @@ class GatewayRunner:
             delay = None if exc.fault.code == RESTING else read_pause(exc)
             return RunFailed(exc.fault.code, exc.detail, "", usage, delay)
         usage = self._usage(began_at, answer.status)
-        return RunReturned(answer.data, answer.version, usage, _make_artifact(answer))
+        about = About(answer.summary)
+        return RunReturned(answer.data, answer.version, usage, _make_artifact(answer), about=about)
 
     def _usage(self, began_at: float, status: object) -> Usage:
         call = {"gateway": self.url, "http_status": status}

@@ -52,7 +52,8 @@ class Study:
                 "vocabulary": [_describe_word(word, found) for word, found in shown],
                 "flashcards": made,
                 "warnings": [*warnings, *missing],
-            }
+            },
+            summary={"title": _find_title(sentences), "note": _count_text(len(shown))},
         )
 
     def warm(self) -> None:
@@ -62,6 +63,14 @@ class Study:
             tagger.load_model()
             senses.warm_embedder()
         lexicon.warm_frequencies(ENGLISH)
+
+
+def _find_title(sentences: Sequence[Sentence]) -> str:
+    return sentences[0].text if sentences else ""
+
+
+def _count_text(words: int) -> str:
+    return "1 word to learn" if words == 1 else f"{words} words to learn"
 
 
 def _find_sentences(source: Source, tools: Tools) -> tuple[list[Sentence], list[str]]:

@@ -211,6 +211,24 @@ async def find_trade(conn: Connection, trade_id: TradeId) -> Trade | None:
         return await (await cur.execute(ONE, (trade_id,))).fetchone()
 
 
+# The jobs first, then their owners, then the trades: as a run that ends goes.
+HOLD_JOBS: Final = """
+WITH held AS MATERIALIZED (
+    SELECT id, owner FROM jobs WHERE id IN (SELECT job_id FROM trades WHERE id = ANY(%(ids)s))
+     ORDER BY id FOR UPDATE)
+SELECT owner FROM owners WHERE owner IN (SELECT owner FROM held) ORDER BY owner FOR UPDATE
+"""
+SUMMARIZE: Final = """
+UPDATE jobs SET summary = coalesce(jobs.summary, '{}') || jsonb_build_object(
+           'check', told.pending, 'state', CASE WHEN told.pending > 0 THEN 'to check'
+                                                WHEN told.approved > 0 THEN 'approved'
+                                                ELSE 'rejected' END)
+  FROM (SELECT job_id, count(*) FILTER (WHERE review_status = 'pending') AS pending,
+               count(*) FILTER (WHERE review_status = 'approved') AS approved
+          FROM trades WHERE job_id IN (SELECT job_id FROM trades WHERE id = ANY(%(ids)s))
+         GROUP BY job_id) AS told
+ WHERE jobs.id = told.job_id
+"""
 REVIEW: Final = """
 UPDATE trades SET review_status = %(status)s, updated_at = now(),
        reviewed_by = CASE WHEN %(status)s <> 'pending' THEN %(who)s END,
@@ -225,7 +243,10 @@ async def set_review_status(
     """Approve, reject or reopen; how many there were."""
     await conn.execute(SET_ACTOR, (who,))
     args = {"ids": list(trade_ids), "status": status, "who": who}
-    return (await conn.execute(REVIEW, args)).rowcount
+    await conn.execute(HOLD_JOBS, args)
+    changed = (await conn.execute(REVIEW, args)).rowcount
+    await conn.execute(SUMMARIZE, args)
+    return changed
 
 
 @dataclass(frozen=True, slots=True)

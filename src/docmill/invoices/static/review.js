@@ -1,17 +1,22 @@
 // The review page: values are checked while they are typed, kept when they are left, and decided on.
 
+import * as figures from "./figures.js";
+import * as grid from "./review_grid.js";
 import * as sheet from "./review_document.js";
 
 const root = document.querySelector("#review");
 const form = document.querySelector("#form");
 const job = root.dataset.job;
+const mark = root.dataset.mark; // the document's decimal mark
 const said = document.querySelector("#said");
 const told = document.querySelector("#told");
 const conflict = document.querySelector("#conflict");
 const rejecting = document.querySelector("#rejecting");
+const asking = document.querySelector("#asking");
 const PAUSE = 300;
 
 let current = null; // the value that was last worked on
+let doubted = false; // whether it was in doubt when it was come to
 let line = Promise.resolve(); // edits go one after the other, each on what the last one left
 let asked = 0;
 let timer = 0;
@@ -24,21 +29,20 @@ const revision = () => Number(values().dataset.revision);
 const inputs = () => [...values().querySelectorAll("input[name]")];
 const input = (path) => values().querySelector(`input[name="${CSS.escape(path)}"]`);
 const holder = (path) => values().querySelector(`[data-path="${CSS.escape(path)}"]`);
-const changed = (each) => each.value.trim() !== each.dataset.saved;
+const isFigure = (each) => each.dataset.kind === "figure";
+const canonical = (each) => (isFigure(each) ? figures.read(each.value, mark) : each.value.trim());
+const written = (each, value) => (isFigure(each) ? figures.show(value, mark) : value);
+const changed = (each) => canonical(each) !== each.dataset.saved;
 const title = (path) => (path ? (input(path) ? labelOf(input(path)) : path) : "the decision");
 
-function labelOf(each) {
-  const cell = each.closest("fieldset");
-  const label = each.labels[0]?.textContent ?? each.name;
-  return cell ? `${cell.querySelector("legend").textContent}, ${label.toLowerCase()}` : label;
-}
+const labelOf = (each) => each.labels[0]?.textContent ?? each.getAttribute("aria-label") ?? each.name;
 
 function say(text) {
   said.textContent = text;
 }
 
 function tell(text, kind = "good") {
-  told.textContent = text;
+  told.querySelector("span").textContent = text;
   told.className = `note ${kind}`;
   told.hidden = !text;
   say(text);
@@ -59,22 +63,26 @@ async function ask(method, address, body) {
 }
 
 function edit(each) {
-  const value = each.value.trim();
-  const place = places.get(each.name) ?? (value ? sheet.find(value) : null);
+  const value = canonical(each);
+  const place = places.get(each.name) ?? (value ? sheet.find(value) ?? sheet.find(written(each, value)) : null);
   return { path: each.name, value: value || null, ...place };
 }
 
-// What arithmetic and the mapping say, put where people look.
+// What arithmetic and the mapping say, put where people look. A mapping that refuses a half-typed
+// value says nothing of the others: what it asked of them before stays asked.
 function judge(body) {
+  const stays = (each) => body.refusal && "doubt" in each.dataset && !changed(each);
+  const kept = inputs().filter((each) => stays(each) && !body.reasons[each.name] && !holder(each.name).matches(".edited"));
   for (const each of inputs()) {
     const around = holder(each.name);
-    const reason = body.reasons[each.name] ?? "";
+    const reason = body.reasons[each.name] ?? (kept.includes(each) ? around.querySelector(".why").textContent : "");
     if (!reason && "doubt" in each.dataset) around.classList.add("done");
     each.toggleAttribute("data-doubt", Boolean(reason));
     around.classList.toggle("doubt", Boolean(reason));
     if (!each.hasAttribute("aria-invalid")) around.querySelector(".why").textContent = reason;
   }
-  count(body.review);
+  count([...body.review, ...kept.map((each) => each.name)]);
+  grid.sum(body.checks.lines_net);
   preview(body.xml ?? "");
   const refusal = document.querySelector("#refusal");
   refusal.textContent = body.refusal ?? "";
@@ -94,9 +102,10 @@ function preview(text) {
 }
 
 let doubts = inputs().filter((each) => "doubt" in each.dataset).map((each) => each.name);
+const open = () => doubts.filter((path) => !confirmed.has(path));
 function count(paths = doubts) {
   doubts = paths;
-  const left = paths.filter((path) => !confirmed.has(path)).length;
+  const left = open().length;
   document.querySelector("#count").textContent = left ? `${left} to check` : "Nothing left to check";
 }
 
@@ -135,6 +144,7 @@ function stateOf(body) {
   badge.className = `badge ${kind}`;
   badge.textContent = text;
   document.querySelector("#approve").disabled = body.status === "approved";
+  document.querySelector("#download").hidden = body.status !== "approved";
 }
 
 function kept(body, edits) {
@@ -146,8 +156,8 @@ function kept(body, edits) {
     if (!each || !seen) continue;
     each.removeAttribute("aria-invalid");
     each.dataset.saved = seen.text;
-    if (document.activeElement !== each || each.value.trim() === edits.find((e) => e.path === path).value)
-      each.value = seen.text;
+    if (document.activeElement !== each || canonical(each) === edits.find((e) => e.path === path).value)
+      each.value = written(each, seen.text);
     each.dataset.page = seen.page ?? "";
     each.dataset.box = (seen.box ?? []).join(" ");
     holder(path).classList.add("edited");
@@ -202,24 +212,54 @@ async function redrawn() {
 }
 
 async function refresh(path = current?.name) {
-  const open = [...values().querySelectorAll("details[open]")].map((each) => each.id);
+  const at = [...document.querySelectorAll(".panels .panel, .frame")].map((each) => each.scrollTop);
   const fresh = await redrawn();
   if (!fresh) return;
   values().replaceWith(fresh);
-  for (const id of open) document.getElementById(id)?.setAttribute("open", "");
+  document.querySelectorAll(".panels .panel, .frame").forEach((each, index) => (each.scrollTop = at[index] ?? 0));
+  root.toggleAttribute("data-few", !values().querySelector("#p-lines.dense"));
   times();
   sheet.draw();
+  grid.sum();
   current = (path && input(path)) || null;
   current?.focus();
 }
 
-// What happened so far is asked for when somebody wants to read it.
-form.addEventListener("toggle", async (event) => {
-  if (event.target.id !== "history" || !event.target.open) return;
-  const fresh = (await redrawn())?.querySelector("ol");
-  if (fresh) event.target.querySelector("ol").replaceWith(fresh);
+// The tabs: what was read, the lines alone, the XML, and what happened so far.
+const tabs = [...document.querySelectorAll('[role="tab"]')];
+const tabOf = (each) => (grid.isCell(each) && !(root.dataset.tab === "values" && "few" in root.dataset) ? "lines" : "values");
+
+function openTab(name) {
+  root.dataset.tab = name;
+  for (const tab of tabs) {
+    tab.setAttribute("aria-selected", tab.dataset.tab === name);
+    tab.tabIndex = tab.dataset.tab === name ? 0 : -1;
+  }
+  if (name === "history") showHistory();
+}
+
+async function showHistory() {
+  const fresh = (await redrawn())?.querySelector("#history");
+  if (fresh) values().querySelector("#history").replaceWith(fresh);
   times();
-}, true);
+}
+
+function go(each) {
+  if (!grid.isCell(each) || root.dataset.tab !== "lines") openTab(tabOf(each));
+  each.focus();
+  each.select();
+}
+
+for (const tab of tabs) {
+  tab.addEventListener("click", () => openTab(tab.dataset.tab));
+  tab.addEventListener("keydown", (event) => {
+    const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+    const next = step && tabs[(tabs.indexOf(tab) + step + tabs.length) % tabs.length];
+    if (!next) return;
+    openTab(next.dataset.tab);
+    next.focus();
+  });
+}
 
 // Two people at one document: both are shown, and nothing is thrown away unasked.
 function meet(problem, edits) {
@@ -262,24 +302,29 @@ conflict.addEventListener("cancel", (event) => event.preventDefault());
 
 function focusOn(each) {
   if (current) current.closest("[data-path]")?.classList.remove("now-field");
+  if (current !== each) doubted = "doubt" in each.dataset && !confirmed.has(each.name);
   current = each;
   each.closest("[data-path]").classList.add("now-field");
   const seen = sheet.show(each);
-  document.querySelector("#where").textContent = seen
-    ? `${labelOf(each)} is marked on page ${each.dataset.page}.`
-    : `${labelOf(each)}: click its word on the page to take it.`;
+  const reason = each.closest("td")?.querySelector(".why").textContent;
+  const where = seen ? `${labelOf(each)} is marked on page ${each.dataset.page}.` : `${labelOf(each)}: click its word on the page to take it.`;
+  document.querySelector("#where").textContent = reason ? `${labelOf(each)}: ${reason}.` : where;
 }
 
+// Enter: this one was looked at, and the next one in doubt is come to. One that is empty was not.
 function onward(from) {
-  confirmed.add(from.name);
+  const missing = "doubt" in from.dataset && !from.value.trim();
+  if (!missing) confirmed.add(from.name);
   count();
-  if ("doubt" in from.dataset) holder(from.name).classList.add("done");
+  if ("doubt" in from.dataset && !missing) holder(from.name).classList.add("done");
   const all = inputs();
   const at = all.indexOf(from);
   const order = [...all.slice(at + 1), ...all.slice(0, at)];
   const next = order.find((each) => "doubt" in each.dataset && !confirmed.has(each.name));
-  (next ?? document.querySelector("#approve")).focus();
-  next?.select();
+  if (missing) say(`${labelOf(from)} is still missing.`);
+  if (next) return go(next);
+  if (!missing) return document.querySelector("#approve").focus();
+  tell(`${labelOf(from)} is missing. Type it, or click it on the page.`, "warm");
 }
 
 form.addEventListener("submit", (event) => event.preventDefault());
@@ -290,6 +335,7 @@ form.addEventListener("input", (event) => {
   places.delete(event.target.name);
   confirmed.delete(event.target.name);
   document.querySelector("#saved").textContent = "";
+  if (grid.isCell(event.target)) grid.sum();
   clearTimeout(timer);
   timer = setTimeout(check, PAUSE);
 });
@@ -298,6 +344,7 @@ form.addEventListener("keydown", (event) => {
   if (event.key !== "Enter" || !event.target.name || event.isComposing) return;
   event.preventDefault();
   if (event.ctrlKey || event.metaKey) approve();
+  else if (grid.isCell(event.target) && !doubted) grid.down(event.target);
   else onward(event.target); // which leaves the value, and so keeps it
 });
 form.addEventListener("change", async (event) => {
@@ -313,13 +360,16 @@ form.addEventListener("click", async (event) => {
   const { add, remove, forget } = button.dataset;
   if (add !== undefined) {
     if (await send([{ path: `lines[${add}]`, value: {} }], true)) input(`lines[${add}].description`)?.focus();
-  } else if (remove !== undefined) {
-    if (await send([{ path: `lines[${remove}]`, value: null }], true)) {
-      const next = values().querySelector(`[data-remove="${remove}"]`) ?? values().querySelector("[data-add]");
-      next.focus();
-    }
-  } else if (forget) await forgetLesson(forget, button);
+  } else if (remove !== undefined) await removeLine(Number(remove), "description");
+  else if (forget) await forgetLesson(forget, button);
 });
+
+async function removeLine(at, name) {
+  if (!(await send([{ path: `lines[${at}]`, value: null }], true))) return;
+  const left = values().querySelectorAll("tr.line").length;
+  const next = left ? input(`lines[${Math.min(at, left - 1)}].${name}`) : values().querySelector("[data-add]");
+  next.focus();
+}
 
 async function forgetLesson(lesson, button) {
   const answer = await ask("DELETE", `/api/lessons/${lesson}`);
@@ -328,15 +378,43 @@ async function forgetLesson(lesson, button) {
   tell("Forgotten. The next document of this layout is read without it.");
 }
 
-async function approve() {
+// What nobody looked at is asked about first.
+async function approve(sure = false) {
   if (current) await commit(current);
   await line;
-  if (values().querySelector("[aria-invalid]")) return values().querySelector("[aria-invalid]").focus();
+  const wrong = values().querySelector("[aria-invalid]");
+  if (wrong) return go(wrong);
+  if (open().length && sure !== true) return askFirst();
   const answer = await ask("POST", `/api/reviews/${job}/approve`, { revision: revision() });
   if (answer.status === 200) return decided(answer.body, approvedText(answer.body.learned));
   if (answer.status === 409 && answer.body.changes) return meet(answer.body, []);
   tell(answer.body.reason ?? answer.body.error, "bad");
 }
+
+function askFirst() {
+  const items = open().slice(0, 8).map((path) => {
+    const item = document.createElement("li");
+    const reason = input(path) ? holder(path).querySelector(".why").textContent : "";
+    item.textContent = reason ? `${title(path)}: ${reason}` : title(path);
+    return item;
+  });
+  const more = open().length - items.length;
+  if (more) items.push(Object.assign(document.createElement("li"), { textContent: `and ${more} more` }));
+  document.querySelector("#open").replaceChildren(...items);
+  asking.showModal();
+  document.querySelector("#look").focus();
+}
+
+document.querySelector("#anyway").addEventListener("click", () => {
+  asking.close();
+  approve(true);
+});
+document.querySelector("#look").addEventListener("click", () => {
+  asking.close();
+  const first = open().map(input).find(Boolean);
+  if (first) go(first);
+  else openTab("lines");
+});
 
 function approvedText(learned) {
   const names = learned.map((path) => title(path).toLowerCase());
@@ -353,7 +431,7 @@ async function decided(body, text) {
   document.querySelector("#next").focus();
 }
 
-document.querySelector("#approve").addEventListener("click", approve);
+document.querySelector("#approve").addEventListener("click", () => approve());
 document.querySelector("#reject").addEventListener("click", () => rejecting.showModal());
 rejecting.querySelector("[data-close]").addEventListener("click", () => rejecting.close());
 rejecting.addEventListener("close", async () => {
@@ -377,16 +455,34 @@ function times() {
 addEventListener("beforeunload", (event) => inputs().some(changed) && event.preventDefault());
 
 sheet.begin({
-  chosen: (each) => each?.focus(),
+  chosen: (each) => each && go(each),
   taken: (text, place) => {
     if (!current) return;
-    current.focus();
-    current.value = text;
+    go(current);
+    current.value = written(current, isFigure(current) ? figures.read(text, mark) : text);
     current.dispatchEvent(new Event("input", { bubbles: true }));
     places.set(current.name, place);
     commit(current);
   },
 });
+grid.begin({
+  values,
+  mark,
+  canonical,
+  tell,
+  remove: removeLine,
+  placeOf: (value) => (value ? sheet.find(value) : null),
+  send: async (edits, path) => {
+    if (!(await send(edits, true))) return false;
+    const each = input(path);
+    if (each) go(each);
+    return true;
+  },
+});
 times();
 const first = values().querySelector("input[data-doubt]");
-if (first) first.focus({ preventScroll: true });
+if (first) {
+  openTab(tabOf(first));
+  first.focus({ preventScroll: true });
+  first.select();
+}

@@ -16,10 +16,60 @@ export function begin({ chosen, taken }) {
     else image.addEventListener("load", () => measure(sheet), { once: true });
     select(sheet, chosen, taken);
   }
-  const zoom = document.querySelector("#zoom");
-  zoom.addEventListener("click", () => {
-    zoom.setAttribute("aria-pressed", sheets.classList.toggle("large"));
-  });
+  sheets.addEventListener("scroll", number, { passive: true });
+  new ResizeObserver(fit).observe(sheets);
+  document.querySelector("#in").addEventListener("click", () => choose(zoom * 1.25));
+  document.querySelector("#out").addEventListener("click", () => choose(zoom / 1.25));
+  document.querySelector("#fit").addEventListener("click", () => choose(1));
+  document.querySelector("#before").addEventListener("click", () => turn(-1));
+  document.querySelector("#after").addEventListener("click", () => turn(1));
+}
+
+// Zoom: large enough that the words can be read, until somebody chooses otherwise.
+let zoom = 1;
+let chosen = false;
+let shown = null; // the value last brought into view
+const LEGIBLE = 13; // pixels a line of text should be high
+const MOST = 4;
+
+function scale(to) {
+  if (to === zoom) return;
+  zoom = Math.min(MOST, Math.max(1, to));
+  sheets.style.setProperty("--zoom", zoom);
+  document.querySelector("#fit").setAttribute("aria-pressed", zoom === 1);
+  if (shown) show(shown);
+}
+
+function choose(to) {
+  chosen = true;
+  scale(to);
+}
+
+function fit() {
+  const sheet = sheets.querySelector(".sheet.known");
+  const all = sheet && words.get(sheet.dataset.page);
+  if (chosen || !all?.length) return;
+  const heights = all.map((word) => word[4] - word[2]).sort((one, other) => one - other);
+  const perPoint = sheet.clientWidth / zoom / sheet.querySelector("svg").viewBox.baseVal.width;
+  const wanted = LEGIBLE / (heights[heights.length >> 1] * perPoint);
+  scale(matchMedia("(min-width: 60rem)").matches ? Math.min(wanted, 1.8) : 1.6);
+}
+
+// Which page is in view.
+const pages = [...sheets.querySelectorAll(".sheet")];
+function inView() {
+  const middle = sheets.getBoundingClientRect().top + sheets.clientHeight / 2;
+  const found = pages.findIndex((sheet) => sheet.getBoundingClientRect().bottom >= middle);
+  return found < 0 ? pages.length - 1 : found;
+}
+
+function number() {
+  document.querySelector("#at").textContent = `Page ${inView() + 1} of ${pages.length}`;
+}
+
+function turn(step) {
+  const next = pages[inView() + step];
+  if (next) sheets.scrollBy({ top: next.getBoundingClientRect().top - sheets.getBoundingClientRect().top - 8 });
 }
 
 async function measure(sheet) {
@@ -30,6 +80,8 @@ async function measure(sheet) {
   sheet.classList.add("known");
   words.set(sheet.dataset.page, page.words);
   draw();
+  fit();
+  if (shown) show(shown);
 }
 
 // All boxes anew, from what the inputs say of their places.
@@ -54,6 +106,7 @@ function rectangle([x0, y0, x1, y1], input) {
 
 // The box of a value, marked and brought into view without moving anything else.
 export function show(input) {
+  shown = input;
   for (const rect of sheets.querySelectorAll("rect.now")) rect.classList.remove("now");
   const rect = sheets.querySelector(`rect[data-field="${CSS.escape(input.id)}"]`);
   if (!rect) return false;
@@ -64,7 +117,7 @@ export function show(input) {
   const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
   sheets.scrollBy({
     top: at.top + at.height / 2 - (frame.top + frame.height / 2),
-    left: at.left < frame.left || at.right > frame.right ? at.left - frame.left - 40 : 0,
+    left: at.left < frame.left + 8 || at.right > frame.right - 8 ? at.left + at.width / 2 - (frame.left + frame.width / 2) : 0,
     behavior: still ? "auto" : "smooth",
   });
   return true;

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from docmill.core.faults import DocmillError
 from docmill.core.plugins import PDF, Output, Source, Tools
+from docmill.core.summaries import TO_CHECK
 from docmill.reading.documents import open_document
 from docmill.reading.pages import Page, PagedDocument, Value
 from docmill.reading.turning import Frames, find_frames, set_upright
@@ -41,7 +42,8 @@ class TradesPipeline:
         read_from = {"page_count": len(pages), "scanned_pages": scanned, "warnings": warnings}
         sizes = {page.number: (page.width, page.height) for page in pages}
         rows = {"trades": make_rows(reading, threshold, by, sizes)}
-        return Output({**about, **read_from, **found}, rows=rows)
+        summary = summarize_trades(found["trades"], len(_doubtful_trades(reading, threshold)))
+        return Output({**about, **read_from, **found}, rows=rows, summary=summary)
 
 
 def _choose_reading(
@@ -72,6 +74,27 @@ def _place_on_pages(reading: FoundTrades, frames: Frames) -> FoundTrades:
             for trade in reading.trades
         ),
     )
+
+
+def summarize_trades(trades: Sequence[Mapping[str, Any]], doubtful: int) -> dict[str, Any]:
+    """What the queue shows: an amount only where there is one trade."""
+    nothing: Mapping[str, Any] = {}
+    first = trades[0] if trades else nothing
+    alone = first if len(trades) == 1 else nothing
+    return {
+        "title": first.get("counterparty"),
+        "number": alone.get("isin") or alone.get("ticker"),
+        "date": first.get("trade_date"),
+        "amount": alone.get("notional"),
+        "currency": alone.get("currency"),
+        "note": "1 trade" if len(trades) == 1 else f"{len(trades)} trades",
+        "check": doubtful,
+        **({"state": TO_CHECK} if doubtful else {}),
+    }
+
+
+def _doubtful_trades(reading: FoundTrades, threshold: float) -> list[FoundTrade]:
+    return [trade for trade in reading.trades if trade_confidence(trade) < threshold]
 
 
 def _trade_count_text(trades: Sequence[Any]) -> str:
