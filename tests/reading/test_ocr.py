@@ -1,6 +1,7 @@
 import asyncio
 import io
 import json
+import zlib
 from collections.abc import Callable
 from datetime import timedelta
 from decimal import Decimal
@@ -19,7 +20,7 @@ from docmill.sandbox.outcome import RunOutcome, RunReturned, Task
 from docmill.sandbox.pool import SandboxPool
 from eval.indonesian_page import draw
 from eval.indonesian_style import style
-from pdfs import make_pdf
+from pdfs import assemble, make_pdf, pdf_of, stream, written
 from scans import Gray, as_is, askew, noisy, on_its_side, picture_pdf, scanned, upside_down
 
 needs_ocr = pytest.mark.skipif(
@@ -44,6 +45,57 @@ def pixels_of(data: bytes) -> Gray:
     with pdfium.open_bytes(data) as pdf, pdfium.load_page(pdf, 0) as page:
         assert page is not None
         return pictures.render_gray(page, pdfium.page_shape(page).size)
+
+
+def drawn(pixels: Gray) -> bytes:
+    """A page without fonts and images: every dark run of pixels is a filled rectangle."""
+    scale = 842 / pixels.shape[0]
+    parts = [b"0 g"]
+    for y, line in enumerate(pixels < 128):
+        edges = np.flatnonzero(np.diff(line.astype(np.int8), prepend=0, append=0))
+        for start, end in edges.reshape(-1, 2).tolist():
+            place = start * scale, 842 - (y + 1) * scale, (end - start) * scale, scale
+            parts.append(b"%.2f %.2f %.2f %.2f re" % place)
+    return pdf_of([b"\n".join([*parts, b"f"])])
+
+
+@needs_ocr
+def test_a_page_that_is_drawn_without_fonts_is_read_by_ocr() -> None:
+    _, (page,) = read(drawn(pixels_of(ORIGINAL)))
+
+    assert page.scanned
+    assert page.text.split() == " ".join(SENTENCES).split()
+
+
+def printed(pixels: Gray, texts: list[tuple[float, float, str]]) -> bytes:
+    """A page with a picture all over it, and these texts."""
+    rows, columns = pixels.shape
+    about = f"/Subtype /Image /Width {columns} /Height {rows} /BitsPerComponent 8"
+    box = "/MediaBox [0 0 595 842]"
+    uses = "/Resources << /XObject << /I 5 0 R >> /Font << /F1 6 0 R >> >>"
+    return assemble(
+        [
+            b"<< /Type /Catalog /Pages 2 0 R >>",
+            b"<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
+            f"<< /Type /Page /Parent 2 0 R {box} /Contents 4 0 R {uses} >>".encode(),
+            stream(b"q 595 0 0 842 0 0 cm /I Do Q\n" + written(texts, 842)),
+            stream(
+                zlib.compress(np.ascontiguousarray(pixels).tobytes()),
+                f"/Type /XObject {about} /ColorSpace /DeviceGray /Filter /FlateDecode",
+            ),
+            b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding >>",
+        ]
+    )
+
+
+@needs_ocr
+def test_the_edges_of_a_printed_web_page_do_not_make_its_picture_text() -> None:
+    texts = [(20.0, 14.0, "A shop that sells very many things"), (300.0, 14.0, "https://shop/x/1")]
+    _, (page,) = read(printed(pixels_of(ORIGINAL), texts))
+
+    assert page.scanned
+    assert "lazy dog" in page.text
+    assert "https://shop/x/1" in page.text
 
 
 @needs_ocr

@@ -153,8 +153,13 @@ def test_down_payments_make_the_net(foot: Foot, wanted: Sums) -> None:
             id="a total in whole units",
         ),
         pytest.param(
-            [("Subtotal", "100.00"), ("VAT 20%", "20.00"), ("Total", "120.00")]
-            + [("Less retention 5%", "-6.00"), ("Amount due", "114.00")],
+            [
+                ("Subtotal", "100.00"),
+                ("VAT 20%", "20.00"),
+                ("Total", "120.00"),
+                ("Less retention 5%", "-6.00"),
+                ("Amount due", "114.00"),
+            ],
             ("100.00", "20.00", "120.00"),
             id="retention",
         ),
