@@ -190,7 +190,8 @@ def join_name(sheet: TextSheet, name: PartyName) -> PartyName:
     """
     name = _add_form(sheet, name)
     lines = _own_lines(sheet, name)
-    if name.below or len(lines) < 2 or name.start + len(name.text) < len(name.cell.text.rstrip(" ,")):
+    whole = name.start + len(name.text) >= len(name.cell.text.rstrip(" ,"))
+    if name.below or len(lines) < 2 or not whole:
         return name
     first, second = lines[0], lines[1]
     text = second.text.strip(" ,")
