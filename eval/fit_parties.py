@@ -29,7 +29,6 @@ from docmill.invoices.reader.lines import count_proven, find_bare_lines, find_li
 from docmill.invoices.reader.parties import choose_by_rules, choose_parties, collect_names
 from docmill.invoices.reader.ranking import (
     BUYER,
-    NOBODY,
     PAIR,
     SELLER,
     NameSources,
@@ -85,7 +84,7 @@ class PartyDocument:
             return False
         if self.folder == "invoices_id":
             return self.group[-1] in "bd"
-        return bool(hashlib.sha1(self.group.encode()).digest()[0] % 2)  # noqa: S324
+        return bool(hashlib.sha1(self.group.encode()).digest()[0] % 2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +117,7 @@ def make_documents(count: int) -> list[PartyDocument]:
     """Heads made at random, to fit on beside the real ones."""
     found: list[PartyDocument] = []
     for seed in range(count):
-        head = make_head(Random(seed))  # noqa: S311
+        head = make_head(Random(seed))
         sources = _names_on([head.page])
         names = (frozenset({normalize(head.seller)}), frozenset({normalize(head.buyer)}))
         found.append(PartyDocument("made", head.layout, sources, *names))
@@ -238,7 +237,7 @@ def _score(documents: Sequence[PartyDocument], weights: dict[str, float] | None)
             if names:
                 right = value is not None and normalize(value.value) in names
                 counts[item.folder, role, right] += 1
-                level = max(low for low in BINS if value and value.confidence >= low or not low)
+                level = max(low for low in BINS if (value and value.confidence >= low) or not low)
                 sure[role, level, right] += 1
     for folder, role in sorted({(folder, role) for folder, role, _ in counts}):
         good, bad = counts[folder, role, True], counts[folder, role, False]

@@ -63,14 +63,54 @@ class MadeHead:
     buyer: str
 
 
-STEMS: Final = (
-    "Nord Alder Bright Cobalt Delta Ember Falk Granit Harbor Iris Juniper Kestrel Linden Marlin "
-    "Nimbus Orchid Pioneer Quartz Raven Summit Talon Umbra Vector Willow Zenith Sinar Mitra Bintang"
-).split()
-TRADES: Final = (
-    "Trading Systems Logistics Media Foods Design Energy Tools Consulting Print Garden Electric "
-    "Solutions Express Studio Textiles"
-).split()
+STEMS: Final = [
+    "Nord",
+    "Alder",
+    "Bright",
+    "Cobalt",
+    "Delta",
+    "Ember",
+    "Falk",
+    "Granit",
+    "Harbor",
+    "Iris",
+    "Juniper",
+    "Kestrel",
+    "Linden",
+    "Marlin",
+    "Nimbus",
+    "Orchid",
+    "Pioneer",
+    "Quartz",
+    "Raven",
+    "Summit",
+    "Talon",
+    "Umbra",
+    "Vector",
+    "Willow",
+    "Zenith",
+    "Sinar",
+    "Mitra",
+    "Bintang",
+]
+TRADES: Final = [
+    "Trading",
+    "Systems",
+    "Logistics",
+    "Media",
+    "Foods",
+    "Design",
+    "Energy",
+    "Tools",
+    "Consulting",
+    "Print",
+    "Garden",
+    "Electric",
+    "Solutions",
+    "Express",
+    "Studio",
+    "Textiles",
+]
 
 
 def make_page(texts: Sequence[Text]) -> Page:
@@ -272,7 +312,7 @@ def _account_holder(
 def _imprint(
     random: Random, language: HeadLanguage, seller: MadeParty, buyer: MadeParty
 ) -> list[Text]:
-    """The buyer's address at the top; the seller in columns at the foot, often with a logo's word."""
+    """The buyer's address at the top; the seller in columns at the foot, at times with a logo."""
     brand = [(40.0, 36.0, 22.0, seller.name.split(" ")[0])] if random.random() < 0.4 else []
     foot = [seller.name, *seller.address]
     return [

@@ -56,8 +56,8 @@ COMPANY: Final = re.compile(
     r"|A/S|ApS|I/S|K/S|P/S|ASA|AS(?=$|\s*[,·|(-])|Sdn\.?|Bhd\.?|Pte\.?|Firma|L[Dd][Aa]\.?|L[Tt][Dd][Aa]\.?"
     r"|Unipessoal|EPP|[Ss]p\.?\s?z\s?o\.?\s?o\.?|SP\.?\s?Z\s?O\.?\s?O\.?|[Ss]p\.\s?[jk]\.|S\.K\.A\.?"
     r"|(?:spol\.\s?)?s\.?\s?r\.?\s?o\.?|a\.\s?s\.|v\.\s?o\.\s?s\.|k\.\s?s\.|Kft\.?|KFT\.?|Zrt\.?|ZRT\.?"
-    r"|Nyrt\.?|Bt\.?|Kkt\.?|d\.o\.o\.?|S\.?C\.?A\.?|S\.? ?Coop\.?|Koperasi|KOPERASI|Yayasan|YAYASAN|Toko|TOKO"
-    r"|Stiftung|Verlag|Versicherung\w*"
+    r"|Nyrt\.?|Bt\.?|Kkt\.?|d\.o\.o\.?|S\.?C\.?A\.?|S\.? ?Coop\.?"
+    r"|Koperasi|KOPERASI|Yayasan|YAYASAN|Toko|TOKO|Stiftung|Verlag|Versicherung\w*"
     r"|& ?(?:[Rr]ekan|REKAN|Partners?|Associés|Associates|Söhne|Sons|Fils))(?!\w)"
 )
 
@@ -305,10 +305,10 @@ def _captioned_spot(sheet: TextSheet, phrase: Phrase) -> Iterator[ValueSpot]:
         for cell in row.cells:
             over = 0 < box.y0 - cell.box.middle < CAPTION * cell.box.height
             larger = cell.box.height > SMALLER * box.height
-            if cell.page == phrase.cell.page and over and larger:
-                if abs(cell.box.x0 - box.x0) < EDGE:
-                    yield ValueSpot(cell, 0, Where.BEFORE)
-                    return
+            aligned = cell.page == phrase.cell.page and abs(cell.box.x0 - box.x0) < EDGE
+            if over and larger and aligned:
+                yield ValueSpot(cell, 0, Where.BEFORE)
+                return
 
 
 def _wrapped_spot(sheet: TextSheet, phrase: Phrase) -> Iterator[ValueSpot]:

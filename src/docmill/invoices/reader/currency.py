@@ -1,8 +1,8 @@
 """The currency of an invoice: by label, by the signs at its amounts, by the seller's country."""
 
 import re
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Final
@@ -75,7 +75,7 @@ class MoneyMark:
 def find_currency(sheet: TextSheet, phrases: list[Phrase], totals: Sequence[Box]) -> Value | None:
     """The currency a label names, else the one that stands with the amounts, or the totals."""
     marked = [(cell, mark) for _, _, cell in sheet.cells for mark in find_marks(cell.text)]
-    counts: Counter[str] = Counter()
+    counts: defaultdict[str, float] = defaultdict(float)
     first: dict[str, HeaderCandidate] = {}
     for cell, mark in marked:
         total = any(abs(cell.box.middle - box.middle) < LEVEL for box in totals)
@@ -132,13 +132,13 @@ def _code_worth(text: str, start: int, end: int) -> float:
     return 1.0 if numbered or alone or _IN.search(before) else 0.1
 
 
-def _settle_shared(sheet: TextSheet, chosen: Value, counts: Counter[str]) -> Value | None:
+def _settle_shared(sheet: TextSheet, chosen: Value, counts: Mapping[str, float]) -> Value | None:
     """A sign that several countries use, as the currency that a code or the country says."""
     countries = _SHARED.get(chosen.value)
     if countries is None:
         return chosen
     ours = {MONEY_OF[country] for country in countries}
-    printed = [code for code, _ in counts.most_common() if code in ours]
+    printed = sorted((code for code in counts if code in ours), key=lambda code: -counts[code])
     country = find_country(sheet, countries)
     code = printed[0] if printed else MONEY_OF[country] if country else _USUAL[chosen.value]
     if not code:

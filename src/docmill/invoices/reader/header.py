@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Final
 
 from docmill.invoices.reader import lexicon
@@ -10,7 +11,14 @@ from docmill.invoices.reader.currency import find_currency
 from docmill.invoices.reader.days import find_due_date, find_issue_date, order_days
 from docmill.invoices.reader.model import Values, keep_found
 from docmill.reading import dates, labels, numbers
-from docmill.reading.labels import Phrase, TextSheet, Where, find_spots, match_labels
+from docmill.reading.labels import (
+    Phrase,
+    TextSheet,
+    ValueSpot,
+    Where,
+    find_spots,
+    match_labels,
+)
 from docmill.reading.pages import Box, Value
 
 STRONG: Final = 1.0  # what a label is worth
@@ -89,7 +97,6 @@ def _number_candidates(
     sheet: TextSheet, phrase: Phrase, weight: float
 ) -> Iterator[HeaderCandidate]:
     before = "" if phrase.first else labels.squeeze(phrase.cell.text[: phrase.start])
-    strong = weight == STRONG
     if weight > SERIAL and lexicon.NOT_NUMBER.fullmatch(before + phrase.key):
         return
     short = _is_abbreviation(phrase.cell.text[: phrase.start])
@@ -99,25 +106,36 @@ def _number_candidates(
             return
         weight = MARKED
     for spot in find_spots(sheet, phrase):
-        if not strong and spot.where >= Where.FAR_BELOW:
+        if weight < STRONG and spot.where >= Where.FAR_BELOW:
             return
-        skip = _NO.match(spot.text)
-        start = spot.start + (skip.end() if skip else 0)
-        made = _leading_id(spot.cell.text[start:], sure=strong or bool(skip))
-        if short and not labels.squeeze(made).startswith(before):
+        found = _number_at(spot, phrase, weight)
+        if found and (not short or labels.squeeze(found.value).startswith(before)):
+            yield replace(found, score=max(found.score, MARKED)) if short else found
+        if found or short or _ends_search(spot, weight):
             return
-        if made:
-            sign = bool(skip) or "#" in spot.cell.text[phrase.end : spot.start]
-            marked = short or (sign and weight == TITLE)
-            score = (MARKED if marked else weight) - PLACES[spot.where] * (1 if strong else 1.5)
-            score -= _oddness(made, plain=marked or weight == UNDER_TITLE)
-            score -= 0.05 * (phrase.cell.page - 1)
-            end = start + len(made)
-            yield make_candidate(made, score, cell=spot.cell, start=start, end=end)
-            return
-        kind = len(spot.text) <= 2 and weight == TITLE  # `Invoice A`, its number below
-        if spot.where is Where.BEHIND and not kind and (not strong or ":" in spot.text):
-            return
+
+
+def _number_at(spot: ValueSpot, phrase: Phrase, weight: float) -> HeaderCandidate | None:
+    """The number that a text begins with, behind a sign for numbers or none."""
+    strong = weight == STRONG
+    skip = _NO.match(spot.text)
+    start = spot.start + (skip.end() if skip else 0)
+    made = _leading_id(spot.cell.text[start:], sure=strong or bool(skip))
+    if not made:
+        return None
+    sign = bool(skip) or "#" in spot.cell.text[phrase.end : spot.start]
+    marked = sign and weight == TITLE
+    score = (MARKED if marked else weight) - PLACES[spot.where] * (1 if strong else 1.5)
+    score -= _oddness(made, plain=marked or weight == UNDER_TITLE)
+    score -= 0.05 * (phrase.cell.page - 1)
+    return make_candidate(made, score, cell=spot.cell, start=start, end=start + len(made))
+
+
+def _ends_search(spot: ValueSpot, weight: float) -> bool:
+    """Whether words behind a label say that no number follows; `Invoice A` has its own below."""
+    if spot.where is not Where.BEHIND or (len(spot.text) <= 2 and weight == TITLE):
+        return False
+    return weight != STRONG or ":" in spot.text
 
 
 def _is_abbreviation(text: str) -> bool:

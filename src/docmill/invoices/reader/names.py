@@ -190,7 +190,8 @@ def join_name(sheet: TextSheet, name: PartyName) -> PartyName:
     """
     name = _add_form(sheet, name)
     lines = _own_lines(sheet, name)
-    if name.below or len(lines) < 2 or name.start + len(name.text) < len(name.cell.text.rstrip(" ,")):
+    whole = name.start + len(name.text) >= len(name.cell.text.rstrip(" ,"))
+    if name.below or len(lines) < 2 or not whole:
         return name
     first, second = lines[0], lines[1]
     text = second.text.strip(" ,")
@@ -258,7 +259,7 @@ def is_name(text: str) -> bool:
     company = bool(COMPANY.search(bare))
     if _NOT_NAME.match(bare) and not (company and not _NOT_COMPANY.match(bare)):
         return False
-    if _is_labelling(bare) or _POSTCODE.search(bare):
+    if _is_labelling(bare) or _POSTCODE.search(bare) or _FORM_ONLY.fullmatch(bare):
         return False
     if not company and (_PLACE.match(bare) or (len(parts) == 2 and _FIGURES.search(parts[1]))):
         return False

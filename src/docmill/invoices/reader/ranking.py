@@ -80,7 +80,7 @@ class RankedPair:
 @cache
 def load_weights() -> Weights:
     """The fitted weights, by role and feature."""
-    text = (files(__package__) / "parties.json").read_text("utf-8")
+    text = (files("docmill.invoices.reader") / "parties.json").read_text("utf-8")
     return json.loads(text)["weights"]
 
 
