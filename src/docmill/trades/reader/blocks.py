@@ -6,7 +6,7 @@ from typing import Final, Literal
 
 from docmill.trades.reader import facts, lexicon
 from docmill.trades.reader.deals import Deal, find_deal
-from docmill.trades.reader.figures import TradeFigure
+from docmill.trades.reader.figures import FigureIndex
 from docmill.trades.reader.rows import NoteRow
 
 Direction = Literal["buy", "sell"]
@@ -94,12 +94,13 @@ class TradeBlock:
     first: int
     last: int
     deal: Deal = field(default_factory=Deal)
+    head: int | None = None  # the row that names the security, where it stands above a table
 
     def rows(self, rows: Sequence[NoteRow]) -> Sequence[NoteRow]:
         return rows[self.first : self.last + 1]
 
 
-def find_trade_blocks(rows: Sequence[NoteRow], figures: Sequence[TradeFigure]) -> list[TradeBlock]:
+def find_trade_blocks(rows: Sequence[NoteRow], figures: FigureIndex) -> list[TradeBlock]:
     """Every block that holds a whole trade."""
     anchors = [a for a in find_anchors(rows) if a.weight >= 0.3]
     found: list[TradeBlock] = []
@@ -121,13 +122,13 @@ def find_trade_blocks(rows: Sequence[NoteRow], figures: Sequence[TradeFigure]) -
     return _drop_repeats(found) or _find_signed_rows(rows, figures)
 
 
-def _find_signed_rows(rows: Sequence[NoteRow], figures: Sequence[TradeFigure]) -> list[TradeBlock]:
+def _find_signed_rows(rows: Sequence[NoteRow], figures: FigureIndex) -> list[TradeBlock]:
     """Rows of a list of trades without words for buy and sell: the signs tell."""
     found: list[TradeBlock] = []
     for row in rows:
         if not row.days or len(row.numbers) < 3 or not facts.ISIN.search(row.text):
             continue
-        deal = find_deal(_figures_within(figures, row.index, row.index))
+        deal = find_deal(figures.within(row.index, row.index))
         if deal.fit not in {"product", "exchange"} or not (deal.quantity and deal.notional):
             continue
         out, paid = deal.quantity.number.value < 0, deal.notional.number.value < 0
@@ -140,22 +141,18 @@ def _find_signed_rows(rows: Sequence[NoteRow], figures: Sequence[TradeFigure]) -
     return found
 
 
-def _find_block_deal(anchor: Anchor, figures: Sequence[TradeFigure], last: int) -> Deal:
+def _find_block_deal(anchor: Anchor, figures: FigureIndex, last: int) -> Deal:
     """The best deal of a block; one that stands in the opening row alone comes first."""
     first = anchor.row.index
-    alone = find_deal(_figures_within(figures, first, first))
+    alone = find_deal(figures.within(first, first))
     if alone.fit == "product" and alone.score >= LEAST:
         return alone
-    return find_deal(_figures_within(figures, first, last))
+    return find_deal(figures.within(first, last))
 
 
 def _continues(one: Anchor, other: Anchor) -> bool:
     """Whether two rows open the same trade: its title, and its first line."""
     return one.direction == other.direction and other.row.index - one.row.index <= REACH
-
-
-def _figures_within(figures: Sequence[TradeFigure], first: int, last: int) -> list[TradeFigure]:
-    return [figure for figure in figures if first <= figure.row.index <= last]
 
 
 def _find_last_row(rows: Sequence[NoteRow], first: int, last: int) -> int:
@@ -187,14 +184,14 @@ def _is_whole_trade(deal: Deal, anchor: Anchor) -> bool:
 
 
 def _split_by_row(
-    anchor: Anchor, rows: Sequence[NoteRow], figures: Sequence[TradeFigure], last: int
+    anchor: Anchor, rows: Sequence[NoteRow], figures: FigureIndex, last: int
 ) -> list[TradeBlock]:
     """Several trades under one title: rows with a date, each a whole trade by itself."""
     found: list[TradeBlock] = []
     for index in range(anchor.row.index, last + 1):
         if not rows[index].days or len(rows[index].numbers) < 3:
             continue
-        deal = find_deal(_figures_within(figures, index, index))
+        deal = find_deal(figures.within(index, index))
         if deal.fit in {"product", "exchange", "net"} and deal.score >= LEAST:
             found.append(TradeBlock(anchor, index, index, deal))
     if len(found) < 2:

@@ -130,6 +130,13 @@ def _deals_with_totals(
             yield Deal(quantity, price, total, fit, words + bonus, *values)
 
 
+def find_fitting(
+    quantity: TradeFigure, price: TradeFigure, total: TradeFigure, rates: Figures
+) -> list[Deal]:
+    """The deals that these three numbers make, where they are known by their columns."""
+    return list(_deals_with_totals(quantity, price, [total], rates))
+
+
 def _distance_cost(*figures: TradeFigure) -> float:
     rows = [figure.row.index for figure in figures]
     span = max(rows) - min(rows)

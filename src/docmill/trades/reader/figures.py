@@ -1,7 +1,8 @@
 """The numbers of a document with what the words around them say they are."""
 
 import re
-from collections.abc import Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from itertools import pairwise
@@ -67,6 +68,18 @@ class TradeFigure:
             and self.number.start < other.number.end
             and other.number.start < self.number.end
         )
+
+
+class FigureIndex:
+    """Figures by the row they stand in, so that long documents cost no more by the row."""
+
+    def __init__(self, figures: Iterable[TradeFigure]) -> None:
+        self.all: list[TradeFigure] = sorted(figures, key=lambda figure: figure.row.index)
+        self._rows: list[int] = [figure.row.index for figure in self.all]
+
+    def within(self, first: int, last: int) -> list[TradeFigure]:
+        """Those of some rows, both ends counted."""
+        return self.all[bisect_left(self._rows, first) : bisect_right(self._rows, last)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from docmill.trades.reader.blocks import (
     find_trade_blocks,
 )
 from docmill.trades.reader.deals import Deal, find_deal
-from docmill.trades.reader.figures import TradeFigure, find_figures
+from docmill.trades.reader.figures import FigureIndex, TradeFigure, find_figures
 from docmill.trades.reader.rows import (
     FoundTrade,
     FoundTrades,
@@ -24,11 +24,13 @@ from docmill.trades.reader.rows import (
     format_decimal,
     make_value,
 )
+from docmill.trades.reader.statements import find_statement_blocks
 
 WHOLE: Final = 2.6
 SURE: Final = 7.0
 NEAR: Final = 6
 MANY: Final = 40
+HEAD_ROWS: Final = 80  # above the first trade: what all trades share
 YEARS: Final = 2
 TITLED: Final = 0.7
 SAID: Final = 0.9
@@ -61,14 +63,12 @@ class TradeScope:
 def read_trades(sheet: NoteSheet) -> FoundTrades:
     """The trades of a document, or why there are none."""
     rows = sheet.rows
-    figures = find_figures(rows)
+    figures = FigureIndex(find_figures(rows))
     anchors = find_anchors(rows)
     kind = find_document_kind(rows, anchors)
     if kind in {"cancellation", "order"}:
         return FoundTrades(reason=REASONS[kind], kind=kind)
-    blocks = find_trade_blocks(rows, figures)
-    if kind:
-        blocks = [block for block in blocks if _is_sure(block, kind)]
+    blocks = _find_blocks(rows, figures, kind)
     if not blocks and not kind and anchors:
         blocks = _whole_document(rows, figures, anchors)
     if not blocks:
@@ -80,6 +80,15 @@ def read_trades(sheet: NoteSheet) -> FoundTrades:
     if _is_history(trades):
         return FoundTrades(reason=REASONS["history"], kind="history")
     return FoundTrades(tuple(trades))
+
+
+def _find_blocks(rows: Sequence[NoteRow], figures: FigureIndex, kind: str) -> list[TradeBlock]:
+    """The trades of a table if there is one that holds as many as are found block by block."""
+    listed = find_statement_blocks(rows, figures)
+    blocks = find_trade_blocks(rows, figures)
+    if kind:
+        blocks = [block for block in blocks if _is_sure(block, kind)]
+    return listed if len(listed) >= len(blocks) else blocks
 
 
 def _is_history(trades: Sequence[FoundTrade]) -> bool:
@@ -110,11 +119,11 @@ def _is_sure(block: TradeBlock, kind: str) -> bool:
 
 
 def _whole_document(
-    rows: Sequence[NoteRow], figures: Sequence[TradeFigure], anchors: Sequence[Anchor]
+    rows: Sequence[NoteRow], figures: FigureIndex, anchors: Sequence[Anchor]
 ) -> list[TradeBlock]:
     """The document as one block, for a trade whose numbers stand before its title."""
     anchor = max(anchors, key=lambda one: (one.weight, -one.row.index))
-    deal = find_deal(figures)
+    deal = find_deal(figures.all)
     if anchor.weight < SAID or not deal.complete or deal.score < WHOLE:
         return []
     return [TradeBlock(anchor, 0, len(rows) - 1, deal)]
@@ -122,7 +131,7 @@ def _whole_document(
 
 def _make_scope(
     rows: Sequence[NoteRow],
-    figures: Sequence[TradeFigure],
+    figures: FigureIndex,
     blocks: Sequence[TradeBlock],
     at: int,
     lone: bool,
@@ -130,17 +139,14 @@ def _make_scope(
     """A lone trade has the whole document; one of many its block, and the rows above the first."""
     block = blocks[at]
     if lone:
-        return TradeScope(rows, (), figures, block.anchor, block.deal)
-    start = blocks[at - 1].last + 1 if at else 0
+        return TradeScope(rows, (), figures.all, block.anchor, block.deal)
     own = rows[block.first : block.last + 1]
-    inside = [f for f in figures if block.first <= f.row.index <= block.last]
-    return TradeScope(
-        own,
-        [*rows[start : block.first], *rows[: blocks[0].first]],
-        inside,
-        block.anchor,
-        block.deal,
-    )
+    inside = figures.within(block.first, block.last)
+    start = blocks[at - 1].last + 1 if at else 0
+    shared = [*rows[start : block.first], *rows[: blocks[0].first][-HEAD_ROWS:]]
+    if block.head is not None:
+        own = [*rows[max(block.head - 1, 0) : block.head + 1], *own]
+    return TradeScope(own, shared, inside, block.anchor, block.deal)
 
 
 def _drop_doubles(trades: Sequence[FoundTrade]) -> list[FoundTrade]:
