@@ -26,6 +26,8 @@ RIGHTS: Final = re.compile(_any("rights"))
 STATEMENT_VERB: Final = _whole("trade", "statement_verb")
 NOT_DIRECTION: Final = _whole("trade", "not_direction")
 HOLDINGS: Final = _whole("trade", "holdings")
+BUY_CODES: Final = frozenset(_WORDS.phrases("trade", "buy_code"))
+SELL_CODES: Final = frozenset(_WORDS.phrases("trade", "sell_code"))
 NO_TRADE_ROW: Final = _whole("trade", "no_trade_row")
 
 NUMBERS: Final = {role: _whole("trade number", role) for role in _WORDS.names("trade number")}

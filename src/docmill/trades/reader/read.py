@@ -263,7 +263,4 @@ def _read_notional(
     shown = deals.find_converted_notional(scope.figures, deal, currency)
     if shown:
         return _figure_value(shown, format_decimal(shown.value), 0.9)
-    turned = deals.convert_notional(scope.figures, deal, amount)
-    if turned is not None:
-        return _figure_value(deal.notional, format_decimal(turned), 0.75)
     return _figure_value(amount, format_decimal(amount.value) if amount else "", 0.6)

@@ -25,6 +25,7 @@ REAL: Final = 1.0
 TRIVIAL: Final = 0.3  # one times a price proves nothing
 LOOSE: Final = 0.0006  # of the total: what rounding may leave
 CENT: Final = 0.011
+WORDED: Final = 0.7  # of the rows must name their direction, or signs do
 AFTER: Final = 3  # rows below a record that may belong to it
 _PLUS: Final = re.compile(r"^\s*\+")
 
@@ -115,14 +116,18 @@ def _describe_columns(group: Sequence[StatementRow], columns: Columns) -> float:
     score += 0.4 * any(_is_signed(f) for f in counts)
     score -= 0.5 * sum(bool(f.currency) for f in counts) / size
     score += 0.2 * sum(bool(f.currency) for f in prices) / size
-    score += 0.2 * sum(_is_count(f) for f in counts) / size
-    return score - 0.2 * sum(_is_count(f) for f in prices) / size
+    finer = _count_places(counts) - _count_places(prices)
+    return score + (0.3 if _are_whole(counts) and not _are_whole(prices) else 0.2 * (finer > 0))
 
 
-def _is_count(figure: TradeFigure) -> bool:
-    """Whether it looks like a count: whole, or with three places as units of funds have."""
-    exponent = figure.number.value.as_tuple().exponent
-    return figure.number.value == int(figure.number.value) or exponent == -3
+def _are_whole(figures: Sequence[TradeFigure]) -> bool:
+    return all(figure.number.value == int(figure.number.value) for figure in figures)
+
+
+def _count_places(figures: Sequence[TradeFigure]) -> int:
+    """How many places behind the mark a column needs; units of funds need more than prices do."""
+    exponents = (figure.number.value.normalize().as_tuple().exponent for figure in figures)
+    return -min((one for one in exponents if isinstance(one, int)), default=0)
 
 
 def _is_signed(figure: TradeFigure) -> bool:
@@ -149,8 +154,8 @@ def _make_blocks(
     below = _names_follow(rows, [row for row, _ in found])
     heads = _find_heads(rows)
     blocks: list[TradeBlock] = []
-    for at, (row, deal) in enumerate(found):
-        anchor = _find_direction(row, deal)
+    anchors = _find_anchors(found)
+    for at, ((row, deal), anchor) in enumerate(zip(found, anchors, strict=True)):
         if anchor is None:
             continue
         end = found[at + 1][0].index - 1 if at + 1 < len(found) else row.index + AFTER
@@ -181,19 +186,39 @@ def _find_heads(rows: Sequence[NoteRow]) -> list[int | None]:
     return heads
 
 
-def _find_direction(row: NoteRow, deal: Deal) -> Anchor | None:
-    """By the row's word; else by the sign of the quantity, or of what was paid."""
-    anchor = find_anchor(row)
-    if anchor is not None:
-        return anchor
+def _find_anchors(found: Sequence[tuple[NoteRow, Deal]]) -> list[Anchor | None]:
+    """The direction of each record: by words if most rows have one, else by signs, else by codes."""
+    words = [find_anchor(row) for row, _ in found]
+    signs = [_read_sign(row, deal) for row, deal in found]
+    if sum(word is not None for word in words) >= WORDED * len(found) or not any(signs):
+        signs = words
+    if not any(signs):
+        signs = _read_codes([row for row, _ in found])
+    return [sign or word for sign, word in zip(signs, words, strict=True)]
+
+
+def _read_sign(row: NoteRow, deal: Deal) -> Anchor | None:
+    """By the sign of the quantity, or of what was paid."""
     if deal.quantity is None or deal.notional is None:
         return None
-    count, paid = deal.quantity.number.value, deal.notional.number.value
-    if count < 0:
-        return Anchor(row, "sell", SIGNED, 0) if paid > 0 or _is_signed(deal.quantity) else None
-    if _is_signed(deal.quantity) or paid < 0:
+    if deal.quantity.number.value < 0:
+        return Anchor(row, "sell", SIGNED, 0)
+    if _is_signed(deal.quantity) or deal.notional.number.value < 0:
         return Anchor(row, "buy", SIGNED, 0)
     return None
+
+
+def _read_codes(rows: Sequence[NoteRow]) -> list[Anchor | None]:
+    """By a letter of each row, where all rows have one and both directions occur."""
+    found: list[Anchor | None] = []
+    for row in rows:
+        words = [word.text.strip(".:()") for word in row.words]
+        buy = any(word in lexicon.BUY_CODES for word in words)
+        sell = any(word in lexicon.SELL_CODES for word in words)
+        side = "buy" if buy else "sell"
+        found.append(Anchor(row, side, SIGNED, 0) if buy != sell else None)
+    sides = {anchor.direction for anchor in found if anchor}
+    return found if all(found) and len(sides) > 1 else [None] * len(rows)
 
 
 def _are_parts(rows: Sequence[NoteRow], blocks: Sequence[TradeBlock]) -> bool:
