@@ -81,8 +81,11 @@ LEAST = 4.0
 SURE = 6.0
 IN_ROW = 3.0
 REACH = 8
+HOLDING_WORDS = 9
 CLOSE = 4
+CLOSE_TO_TITLE = 8  # rows: a product without labels, under a title that says what it is
 MILDEST = 0.6
+TOLD = 0.9
 SIGNED = 0.7
 
 
@@ -159,11 +162,18 @@ def _find_last_row(rows: Sequence[NoteRow], first: int, last: int) -> int:
     """The last row before a list of what is held, or another kind of event, begins."""
     for index in range(first + 1, last + 1):
         row = rows[index]
-        if (lexicon.HOLDINGS.search(row.plain) and row.word_count < 9) or find_title_kind(
-            row
-        ) == "dividend":
+        if _opens_holdings(row) or find_title_kind(row) == "dividend":
             return index - 1
     return last
+
+
+def _opens_holdings(row: NoteRow) -> bool:
+    """Whether a list of what is held begins; `Market value 329.36` is a label with its amount."""
+    if row.word_count >= HOLDING_WORDS:
+        return False
+    if lexicon.VALUED.search(row.plain):
+        return not row.numbers
+    return bool(lexicon.HOLDINGS.search(row.plain))
 
 
 def _is_whole_trade(deal: Deal, anchor: Anchor) -> bool:
@@ -173,7 +183,8 @@ def _is_whole_trade(deal: Deal, anchor: Anchor) -> bool:
     if all(f.row.index == anchor.row.index for f in figures) and deal.fit:
         return deal.score >= IN_ROW
     if not any(f.roles for f in figures):
-        near = max(f.row.index for f in figures) - anchor.row.index <= CLOSE
+        reach = CLOSE_TO_TITLE if anchor.weight >= TOLD else CLOSE
+        near = max(f.row.index for f in figures) - anchor.row.index <= reach
         near = near and anchor.weight > MILDEST
         return near and deal.fit == "product" and deal.score >= LEAST
     if deal.fit:

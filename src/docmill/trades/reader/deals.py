@@ -9,6 +9,7 @@ from itertools import combinations, product
 from typing import Final
 
 from docmill.reading.numbers import currency_code
+from docmill.trades.reader import lexicon
 from docmill.trades.reader.figures import TradeFigure
 
 ZERO: Final = Decimal(0)
@@ -54,7 +55,7 @@ def find_deal(figures: Figures) -> Deal:
     """The best deal among these numbers; an empty one where none is likely."""
     usable = [f for f in figures if f.number.value and not f.role("other")]
     quantities = _rank_figures((f for f in usable if _is_countable(f)), "quantity")
-    prices = _rank_figures((f for f in usable if not f.bare), "price")
+    prices = _rank_figures((f for f in usable if not f.bare and not _is_rate(f, "price")), "price")
     totals = _rank_figures((f for f in usable if not f.bare and not f.number.percent), "notional")
     rates = [f for f in figures if f.role("fx") and f.number.value]
     sums = _find_sums(quantities)
@@ -74,7 +75,7 @@ def _find_sums(quantities: Figures) -> set[Decimal]:
     """Quantities that are the sum of the smaller ones: of a trade done in parts, the whole."""
     named = {(f.row.index, f.value) for f in quantities if f.role("quantity")}
     values = sorted(value for _, value in named)
-    whole: set[Decimal] = set()
+    whole = {f.value for f in quantities if f.role("quantity") and _is_in_sum_row(f)}
     for value in set(values):
         parts = [part for part in values if part < value]
         if len(parts) > 1 and sum(parts, ZERO) == value:
@@ -82,8 +83,18 @@ def _find_sums(quantities: Figures) -> set[Decimal]:
     return whole
 
 
+def _is_in_sum_row(figure: TradeFigure) -> bool:
+    """Whether its row opens with a word for a sum: the whole of a trade that was done in parts."""
+    return bool(lexicon.SUM_ROW.match(figure.row.plain))
+
+
+def _is_rate(figure: TradeFigure, role: str) -> bool:
+    """Whether the words call it an exchange rate, and not what it is looked at for."""
+    return figure.role("fx") > 0 and not figure.role(role)
+
+
 def _is_countable(figure: TradeFigure) -> bool:
-    if figure.number.percent or figure.bare:
+    if figure.number.percent or figure.bare or _is_rate(figure, "quantity"):
         return False
     return figure.role("quantity") > 0 or not (figure.currency and figure.roles)
 
@@ -94,7 +105,8 @@ def _rank_figures(figures: Iterable[TradeFigure], role: str) -> list[TradeFigure
         others -= {"settlement"}
 
     def rank(figure: TradeFigure) -> float:
-        return figure.role(role) - 0.5 * max((figure.role(name) for name in others), default=0.0)
+        against = 0.5 * max((figure.role(name) for name in others), default=0.0)
+        return figure.role(role) - against + (0.4 if _is_in_sum_row(figure) else 0.0)
 
     return sorted(figures, key=rank, reverse=True)[:MOST]
 

@@ -203,6 +203,8 @@ def cusip_in_isin(isin: str) -> str | None:
     return inner if isin[:2] in {"US", "CA"} and is_cusip(inner) else None
 
 
+_CLOCK: Final = re.compile(r"[\s,T/-]*(?:um |at |às |a las |alle |om |à |o )?\d{1,2}:\d{2}(?!\d)")
+TIMED: Final = 2.5  # a day with the time of day: when a deal was done, not when it is paid
 IN_ANCHOR: Final = 9.0
 UNNAMED: Final = 2.0
 REFUSED: Final = -9.0
@@ -274,7 +276,8 @@ def _score_day(label: str, row: NoteRow, day: Day, anchor: NoteRow | None, settl
         return weight if row.word_count <= PROSE or weight > WEAK else UNNAMED - 1
     if anchor is not None and row.index == anchor.index:
         return IN_ANCHOR + (0.5 if day.start < 3 else 0.0)
-    return UNNAMED + (1.0 if lexicon.ON.search(label) else 0.0)
+    timed = bool(_CLOCK.match(row.text, day.end))
+    return UNNAMED + (TIMED if timed else 1.0 if lexicon.ON.search(label) else 0.0)
 
 
 def _label_weight(label: str) -> float:
