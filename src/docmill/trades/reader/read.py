@@ -2,10 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Final
 
 from docmill.reading.pages import Value
-from docmill.trades.reader import deals, facts
+from docmill.trades.reader import deals, facts, lexicon
 from docmill.trades.reader.blocks import (
     SIGNED,
     Anchor,
@@ -29,7 +30,9 @@ from docmill.trades.reader.statements import find_statement_blocks
 WHOLE: Final = 2.6
 SURE: Final = 7.0
 NEAR: Final = 6
+FAR: Final = 12
 MANY: Final = 40
+TITLE_WORDS: Final = 12
 HEAD_ROWS: Final = 80  # above the first trade: what all trades share
 YEARS: Final = 2
 TITLED: Final = 0.7
@@ -85,10 +88,17 @@ def read_trades(sheet: NoteSheet) -> FoundTrades:
 def _find_blocks(rows: Sequence[NoteRow], figures: FigureIndex, kind: str) -> list[TradeBlock]:
     """The trades of a table if there is one that holds as many as are found block by block."""
     listed = find_statement_blocks(rows, figures)
-    blocks = find_trade_blocks(rows, figures)
+    blocks = _drop_retold(rows, find_trade_blocks(rows, figures))
     if kind:
         blocks = [block for block in blocks if _is_sure(block, kind)]
-    return listed if len(listed) >= len(blocks) else blocks
+    return listed if len(listed) >= len(blocks) and not _is_told(blocks, listed) else blocks
+
+
+def _is_told(blocks: Sequence[TradeBlock], listed: Sequence[TradeBlock]) -> bool:
+    """Whether one trade is told in words, and the rows with signs only book its sums."""
+    if len(blocks) != 1 or any(block.anchor.weight != SIGNED for block in listed):
+        return False
+    return _is_labelled(blocks[0].deal) and blocks[0].anchor.weight >= TITLED
 
 
 def _is_history(trades: Sequence[FoundTrade]) -> bool:
@@ -114,7 +124,8 @@ def _is_sure(block: TradeBlock, kind: str) -> bool:
         return False
     if block.anchor.weight == SIGNED:
         return True
-    near = block.deal.quantity.row.index - block.anchor.row.index <= NEAR
+    reach = FAR if block.anchor.weight >= SAID else NEAR
+    near = block.deal.quantity.row.index - block.anchor.row.index <= reach
     return near and (kind == "statement" or block.deal.score >= SURE)
 
 
@@ -161,6 +172,38 @@ def _drop_doubles(trades: Sequence[FoundTrade]) -> list[FoundTrade]:
             kept.append(trade)
         seen.add(key)
     return kept
+
+
+def _drop_retold(rows: Sequence[NoteRow], blocks: Sequence[TradeBlock]) -> list[TradeBlock]:
+    """Blocks without those that go on with a trade told before: the same title again on another
+    page, or an appendix about taxes and costs, with no security but that of the trade."""
+    kept: list[TradeBlock] = []
+    known: set[str] = set()
+    counts: set[Decimal] = set()
+    titles: dict[str, int] = {}
+    for block in blocks:
+        codes = {m[1] for row in block.rows(rows) for m in facts.ISIN.finditer(row.text)}
+        own = block.deal.quantity_value not in counts and _is_labelled(block.deal)
+        title = block.anchor.row
+        goes_on = titles.get(title.plain, title.index) != title.index and not codes
+        if kept and not own and codes <= known and (goes_on or _is_appendix(rows, block)):
+            continue
+        kept.append(block)
+        known |= codes
+        counts.add(block.deal.quantity_value)
+        titles.setdefault(title.plain, title.index)
+    return kept
+
+
+def _is_labelled(deal: deals.Deal) -> bool:
+    """Whether a number that words call the quantity multiplies as it should."""
+    return deal.fit == "product" and deal.quantity is not None and deal.quantity.role("quantity") > 0
+
+
+def _is_appendix(rows: Sequence[NoteRow], block: TradeBlock) -> bool:
+    """Whether a block stands under a heading about taxes or costs, or is one."""
+    above = rows[max(block.anchor.row.index - NEAR, 0) : block.anchor.row.index + 1]
+    return any(lexicon.APPENDIX.search(row.plain) and row.word_count < TITLE_WORDS for row in above)
 
 
 def _read_trade(scope: TradeScope, cusips: bool) -> FoundTrade:
