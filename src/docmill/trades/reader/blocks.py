@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
+from docmill.reading.labels import fold
 from docmill.trades.reader import facts, lexicon
 from docmill.trades.reader.deals import Deal, find_deal
 from docmill.trades.reader.figures import FigureIndex
@@ -32,7 +33,7 @@ def find_anchors(rows: Sequence[NoteRow]) -> list[Anchor]:
 
 
 def find_anchor(row: NoteRow) -> Anchor | None:
-    text = lexicon.NOT_DIRECTION.sub(" ", row.plain)
+    text = lexicon.NOT_DIRECTION.sub(" ", _drop_torn_words(row))
     buy, sell = lexicon.BUY.search(text), lexicon.SELL.search(text)
     if not buy and not sell:
         squeezed = row.plain.replace(" ", "")
@@ -52,6 +53,13 @@ def find_anchor(row: NoteRow) -> Anchor | None:
     assert match is not None
     weight = _anchor_weight(row, text, match.start(), match.group())
     return Anchor(row, "buy" if match is buy else "sell", weight, match.start()) if weight else None
+
+
+def _drop_torn_words(row: NoteRow) -> str:
+    """A row's text without the words that go on below, as those in heads of tables do."""
+    if "- " not in f"{row.text} ":
+        return row.plain
+    return fold(" ".join(word.text for word in row.words if not word.text.endswith("-")))
 
 
 def _is_table_row(row: NoteRow) -> bool:
@@ -205,13 +213,19 @@ def _split_by_row(
         deal = find_deal(figures.within(index, index))
         if deal.fit in {"product", "exchange", "net"} and deal.score >= LEAST:
             found.append(TradeBlock(anchor, index, index, deal))
-    if len(found) < 2:
+    if len(found) < 2 or _is_one_rate(found):
         return []
     ends = [block.first - 1 for block in found[1:]] + [last]
     return [
         TradeBlock(block.anchor, block.first, max(block.first, end), block.deal)
         for block, end in zip(found, ends, strict=True)
     ]
+
+
+def _is_one_rate(blocks: Sequence[TradeBlock]) -> bool:
+    """Whether what was taken for a quantity is one rate in all rows."""
+    values = {block.deal.quantity_value for block in blocks}
+    return len(values) == 1 and values != {values.copy().pop().to_integral_value()}
 
 
 def _drop_repeats(blocks: Sequence[TradeBlock]) -> list[TradeBlock]:

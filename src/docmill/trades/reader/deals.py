@@ -190,12 +190,21 @@ def _fit_values(
         return "per cent", TURNED if price.number.percent else TURNED - 0.6
     if abs(made - sum_) <= sum_ * NET and total.role("fees") == 0 and 1 not in (count, each):
         return ("net", NEARLY) if total.row.index == price.row.index else ("", 0.0)
+    if count == int(count) and _is_contract(made, sum_, total):
+        return "contract", TURNED - 1.0
     for rate in rates:
         turned = abs(rate.number.value)
-        near = min(abs(made * turned - sum_), abs(made / turned - sum_))
+        paid = made / 100 if price.number.percent else made
+        near = min(abs(paid * turned - sum_), abs(paid / turned - sum_))
         if near <= max(sum_ * Decimal("0.001"), CENT) and not rate.meets(total):
             return "exchange", TURNED
     return "", 0.0
+
+
+def _is_contract(made: Decimal, sum_: Decimal, total: TradeFigure) -> bool:
+    """Whether a hundred of the underlying make one contract, as of options."""
+    named = total.role("notional") or total.role("settlement")
+    return abs(made * 100 - sum_) <= CENT and named > 0
 
 
 def _is_trivial(count: Decimal, each: Decimal) -> bool:
@@ -256,6 +265,7 @@ PLAUSIBLE: Final = (Decimal("0.5"), Decimal("1.6"))
 MAX_PARTS: Final = 9
 AFTER_TAX: Final = Decimal("0.35")
 TURNS: Final = Decimal("0.002")
+ROUNDED: Final = Decimal("0.02")
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,24 +294,55 @@ def find_settlement(figures: Figures, deal: Deal, opening: int) -> TradeSettleme
         own = figure.role("settlement") + (3.0 if balanced else 0.0) + figure.row.index / 1000
         if own > score:
             best, score = _make_settlement(figure, parts, balanced), own
-    return _in_account_currency(figures, candidates, best)
+    return _in_account_currency(figures, candidates, best, deal)
 
 
 def _in_account_currency(
-    figures: Figures, candidates: Figures, found: TradeSettlement
+    figures: Figures, candidates: Figures, found: TradeSettlement, deal: Deal
 ) -> TradeSettlement:
     """The same amount in the currency of the account, where it is given after a rate."""
     amount = found.amount
     if amount is None:
         return found
     ways = _convert(figures, amount.value)
+    own = amount.currency or (deal.notional.currency if deal.notional else "")
     for figure in candidates:
-        if figure.row.index <= amount.row.index or figure.currency in {"", amount.currency}:
+        if figure.row.index <= amount.row.index or (own and figure.currency == own):
             continue
+        if not figure.currency:
+            figure = _add_currency(figures, replace(amount, currency=own), figure)
         near = any(abs(way - figure.value) <= figure.value * AFTER_TAX for way in ways)
-        if near or figure.role("settlement") >= 1.0:
+        if figure.currency and (near or figure.role("settlement") >= 1.0):
             return replace(found, amount=figure)
-    return found
+    whole = abs(amount.value - deal.notional_value) <= CENT
+    return replace(found, amount=_find_turned(figures, amount) if whole else amount)
+
+
+def _find_turned(figures: Figures, amount: TradeFigure) -> TradeFigure:
+    """The same amount in another currency behind a rate that turns it exactly; else itself."""
+    rates = [f for f in figures if f.role("fx") and f.value and f.row.index >= amount.row.index]
+    for rate in rates:
+        ways = (amount.value / rate.value, amount.value * rate.value)
+        for figure in figures:
+            if figure.row.index < rate.row.index or figure.currency in {"", amount.currency}:
+                continue
+            if any(abs(way - figure.value) <= max(way * TURNS, CENT) for way in ways):
+                return figure
+    return amount
+
+
+def _add_currency(figures: Figures, amount: TradeFigure, other: TradeFigure) -> TradeFigure:
+    """An amount below a rate, with the currency that the rate leads to if the sums say so."""
+    for rate in figures:
+        between = amount.row.index < rate.row.index < other.row.index
+        if not (rate.role("fx") and rate.value and between):
+            continue
+        codes = [c for c in _CODES.findall(rate.row.text) if currency_code(c)]
+        foreign = [code for code in codes if code != amount.currency]
+        ways = (amount.value / rate.value, amount.value * rate.value)
+        if foreign and any(abs(way - other.value) <= way * ROUNDED for way in ways):
+            return replace(other, currency=foreign[-1])
+    return other
 
 
 def _amount_in_opening_row(figures: Figures, deal: Deal, opening: int) -> list[TradeFigure]:

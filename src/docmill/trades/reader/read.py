@@ -150,7 +150,10 @@ def _make_scope(
     """A lone trade has the whole document; one of many its block, and the rows above the first."""
     block = blocks[at]
     if lone:
-        return TradeScope(rows, (), figures.all, block.anchor, block.deal)
+        last = _find_end(rows, block)
+        return TradeScope(
+            rows[: last + 1], (), figures.within(0, last), block.anchor, block.deal
+        )
     own = rows[block.first : block.last + 1]
     inside = figures.within(block.first, block.last)
     start = blocks[at - 1].last + 1 if at else 0
@@ -158,6 +161,16 @@ def _make_scope(
     if block.head is not None:
         own = [*rows[max(block.head - 1, 0) : block.head + 1], *own]
     return TradeScope(own, shared, inside, block.anchor, block.deal)
+
+
+def _find_end(rows: Sequence[NoteRow], block: TradeBlock) -> int:
+    """The last row of a lone trade's document before an appendix about taxes or costs."""
+    used = [f.row.index for f in (block.deal.quantity, block.deal.price, block.deal.notional) if f]
+    for index in range(max([block.anchor.row.index, *used]) + 1, len(rows)):
+        row = rows[index]
+        if lexicon.APPENDIX.search(row.plain) and row.word_count < TITLE_WORDS and not row.numbers:
+            return index - 1
+    return len(rows) - 1
 
 
 def _drop_doubles(trades: Sequence[FoundTrade]) -> list[FoundTrade]:

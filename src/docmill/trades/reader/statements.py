@@ -87,12 +87,21 @@ def vote_columns(group: Sequence[StatementRow]) -> Columns | None:
     for columns in permutations(range(len(table[0])), 3):
         marks = [_mark(values, columns) for values in table]
         share = sum(mark > 0 for mark in marks) / len(marks)
-        if share < ENOUGH or REAL not in marks:
+        if share < ENOUGH or REAL not in marks or _is_rate(table, columns):
             continue
         score = sum(marks) / len(marks) + _describe_columns(group, columns)
         if best is None or score > best[0]:
             best = score, columns
     return best[1] if best else None
+
+
+def _is_rate(table: Sequence[Sequence[float]], columns: Columns) -> bool:
+    """Whether one of the factors is the same broken number in all rows: a rate of exchange."""
+    for at in columns[:2]:
+        values = {values[at] for values in table}
+        if len(values) == 1 and round(min(values), 3) != min(values):
+            return True
+    return False
 
 
 def _mark(values: Sequence[float], columns: Columns) -> float:
