@@ -16,7 +16,6 @@ _MIC: Final = re.compile(
     r"\((X[A-Z]{3})\)|^(X(?!XXX)[A-Z]{3})\b"
     r"|\b(XETRA|Xetra|Tradegate|Quotrix|gettex|NYSE|NASDAQ|LSE|Euronext \w+)\b"
 )
-MOST_NAME: Final = 80
 
 
 def find_isin(rows: Sequence[NoteRow], near: int) -> Value | None:
@@ -69,40 +68,8 @@ def find_ticker(rows: Sequence[NoteRow]) -> Value | None:
     return None
 
 
-def find_name(rows: Sequence[NoteRow], code: Value | None) -> Value | None:
-    """The security's name: behind its label, or the words beside its ISIN."""
-    for row in rows:
-        match = lexicon.SECURITY.match(row.text)
-        rest = row.text[match.end() :] if match else ""
-        if match and sum(char.isalpha() for char in rest) > 4 and not _is_no_name(rest):
-            cut = _trim_name(rest, code.value if code else "")
-            return make_value(row, match.end(), len(row.text), cut, 0.8) if cut else None
-    if code is None:
-        return None
-    at = next((i for i, r in enumerate(rows) if r.page == code.page and code.text in r.text), None)
-    if at is None:
-        return None
-    for index in (at, at - 1):
-        if index >= 0:
-            cut = _trim_name(rows[index].text, code.text)
-            if sum(char.isalpha() for char in cut) > 3:
-                row = rows[index]
-                return make_value(row, 0, len(row.text), cut, 0.6)
-    return None
-
-
 def _is_heading(text: str) -> bool:
     return bool(lexicon.COLUMN.search(text))
-
-
-def _is_no_name(text: str) -> bool:
-    """Headings of columns, and what securities cost, are no names."""
-    return _is_heading(text) or bool(lexicon.COST.search(text))
-
-
-def _trim_name(text: str, code: str) -> str:
-    bare = lexicon.NAME_NOISE.sub(" ", text.replace(code, " ") if code else text)
-    return " ".join(bare.split())[:MOST_NAME].strip(" ,.-")
 
 
 def find_asset_class(rows: Sequence[NoteRow], hint: str) -> Value | None:

@@ -75,7 +75,16 @@ SECURITY: Final = re.compile(rf"^{_any('security')}\b[\s:.]*", re.IGNORECASE)
 BROKER: Final = re.compile(rf"\b{_any('broker')}\b", re.IGNORECASE)
 COLUMN: Final = re.compile(rf"\b{_any('not_a_name')}\b")
 COST: Final = re.compile(rf"\b{_any('cost')}\b", re.IGNORECASE)
-NAME_NOISE: Final = re.compile(
-    rf"(?:\b{_any('name_noise')}\b"
-    r"|\(?\b[A-Z0-9]{6}\b\)?|[():/]|\d[\d.,']*\s*(?:EUR|USD|CHF|GBP|%)?)"
+# One word of a label, a title or a unit: no name of a security is made of these.
+NAME_LABEL: Final = re.compile(
+    "|".join(
+        [
+            *(pattern.pattern for pattern in NUMBERS.values()),
+            *(pattern.pattern for pattern in (BUY, SELL, SETTLEMENT_DAY, NOT_TRADE_DAY)),
+            *(pattern.pattern for _, pattern in TRADE_DAY),
+            _any("unit"),
+            _any("name_label"),
+        ]
+    )
 )
+NOT_NAMES: Final = _whole("trade", "not_names")

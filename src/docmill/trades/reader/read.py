@@ -17,6 +17,7 @@ from docmill.trades.reader.blocks import (
 )
 from docmill.trades.reader.deals import Deal, find_deal
 from docmill.trades.reader.figures import FigureIndex, TradeFigure, find_figures
+from docmill.trades.reader.names import find_name
 from docmill.trades.reader.rows import (
     FoundTrade,
     FoundTrades,
@@ -113,7 +114,8 @@ def find_document_kind(rows: Sequence[NoteRow], anchors: Sequence[Anchor]) -> st
     found = ""
     for row in rows:
         kind = find_title_kind(row)
-        if kind == "cancellation" or (kind and row.index < first and not found):
+        before = row.index < first or (kind == "order" and row.index == first)
+        if kind == "cancellation" or (kind and before and not found):
             found = kind
     return found
 
@@ -222,7 +224,7 @@ def _is_appendix(rows: Sequence[NoteRow], block: TradeBlock) -> bool:
 def _read_trade(scope: TradeScope, cusips: bool) -> FoundTrade:
     rows = [*scope.own, *scope.shared]
     known = facts.find_isin(scope.own, scope.near) or facts.find_isin(scope.shared, scope.near)
-    named = facts.find_name(scope.own, known)
+    named = find_name(scope.own, known, scope.near)
     found: dict[str, Value | None] = {
         "isin": known,
         "cusip": facts.find_cusip(scope.own, known, told=cusips),
