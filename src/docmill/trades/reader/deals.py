@@ -280,8 +280,13 @@ class TradeSettlement:
 
 def _convert(figures: Figures, value: Decimal) -> list[Decimal]:
     """A value in another currency: by every rate that is shown, both ways round."""
-    rates = [f.value for f in figures if f.role("fx") and f.number.value]
+    rates = [f.value for f in figures if f.number.value > 0 and _is_believed_rate(f)]
     return [way for rate in rates for way in (value / rate, value * rate)]
+
+
+def _is_believed_rate(figure: TradeFigure) -> bool:
+    """Whether a word beside it, or the head over a bare number, calls it a rate."""
+    return figure.role("fx") >= 1.0 or (figure.role("fx") > 0 and not figure.currency)
 
 
 def find_settlement(figures: Figures, deal: Deal, opening: int) -> TradeSettlement:
@@ -406,7 +411,8 @@ def find_currency(figures: Figures, deal: Deal, amount: TradeFigure | None) -> s
         other = _find_other_currency(figures, deal, amount)
         if other:
             return other
-    for figure in (amount, deal.notional, deal.price):
+    turned = find_row_conversion(figures, deal)
+    for figure in (amount if amount and not turned else turned, deal.notional, deal.price):
         if figure is not None and figure.currency:
             return figure.currency
     counted = Counter(f.currency for f in figures if f.currency) or _count_written_currencies(
@@ -438,6 +444,24 @@ def find_converted_notional(figures: Figures, deal: Deal, money: str) -> TradeFi
     for turned in _convert(figures, deal.notional_value):
         for figure in able:
             if abs(figure.value - turned) <= max(turned * TURNS, CENT):
+                return figure
+    return find_row_conversion(figures, deal)
+
+
+def find_row_conversion(figures: Figures, deal: Deal) -> TradeFigure | None:
+    """In a statement's row: the amount in another currency that a number beside it leads to."""
+    if deal.notional is None or not deal.notional.currency:
+        return None
+    row = [f for f in figures if f.row.index == deal.notional.row.index and f.value]
+    own = [f for f in (deal.quantity, deal.price, deal.notional) if f]
+    free = [f for f in row if not any(f.meets(other) for other in own)]
+    for figure in free:
+        if figure.currency in {"", deal.notional.currency}:
+            continue
+        for rate in free:
+            ways = (deal.notional_value / rate.value, deal.notional_value * rate.value)
+            near = any(abs(way - figure.value) <= max(way * TURNS, CENT) for way in ways)
+            if near and not rate.meets(figure):
                 return figure
     return None
 

@@ -38,6 +38,11 @@ HEAD_ROWS: Final = 80  # above the first trade: what all trades share
 YEARS: Final = 2
 TITLED: Final = 0.7
 SAID: Final = 0.9
+DOUBTFUL: Final = 0.7
+CONVERTED: Final = 0.9  # a notional that is printed in the currency of the account
+SHARED: Final = 0.8  # an ISIN that stands outside the trade's own rows
+FITS: Final = {"product": 0.96, "exchange": 0.92, "per cent": 0.94, "contract": 0.75, "net": 0.75}
+LEGS: Final = frozenset({"notional", "settlement", "price"})
 REASONS: Final = {
     "dividend": "It tells of a dividend or another income, not of a trade.",
     "cancellation": "It cancels a trade.",
@@ -223,7 +228,9 @@ def _is_appendix(rows: Sequence[NoteRow], block: TradeBlock) -> bool:
 
 def _read_trade(scope: TradeScope, cusips: bool) -> FoundTrade:
     rows = [*scope.own, *scope.shared]
-    known = facts.find_isin(scope.own, scope.near) or facts.find_isin(scope.shared, scope.near)
+    known = facts.find_isin(scope.own, scope.near)
+    if known is None and (shared := facts.find_isin(scope.shared, scope.near)):
+        known = shared.sure(min(shared.confidence, SHARED))
     named = find_name(scope.own, known, scope.near)
     found: dict[str, Value | None] = {
         "isin": known,
@@ -265,7 +272,7 @@ def _read_numbers(scope: TradeScope) -> dict[str, Value | None]:
     deal = scope.deal
     settled = deals.find_settlement(scope.figures, deal, scope.anchor.row.index)
     currency = deals.find_currency(scope.figures, deal, settled.amount)
-    sure = 0.96 if deal.fit else 0.55
+    sure = _judge_fit(deal)
     figure = deal.notional or settled.amount
     values: dict[str, Value | None] = {
         "quantity": _figure_value(deal.quantity, format_decimal(deal.quantity_value), sure),
@@ -280,10 +287,23 @@ def _read_numbers(scope: TradeScope) -> dict[str, Value | None]:
         "taxes": _sum_value(settled.taxes, settled.balanced),
     }
     if currency:
-        values["currency"] = _figure_value(
-            figure, currency, 0.95 if figure and figure.currency else 0.6
-        )
+        clear = figure is not None and bool(figure.currency) and not _has_open_legs(scope, values)
+        values["currency"] = _figure_value(figure, currency, 0.95 if clear else 0.7)
     return values
+
+
+def _judge_fit(deal: deals.Deal) -> float:
+    """How sure the numbers are by how they multiply."""
+    if deal.fit == "per cent" and deal.price and not deal.price.number.percent:
+        return DOUBTFUL
+    return FITS.get(deal.fit, 0.55)
+
+
+def _has_open_legs(scope: TradeScope, values: dict[str, Value | None]) -> bool:
+    """Whether amounts stand in two currencies, and no rate says which is the notional's."""
+    money = {f.currency for f in scope.figures if f.currency and f.roles.keys() & LEGS}
+    notional = values.get("notional")
+    return len(money) > 1 and (notional is None or notional.confidence < CONVERTED)
 
 
 def _is_converted(scope: TradeScope, amount: TradeFigure) -> bool:
