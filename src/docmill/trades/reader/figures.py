@@ -27,6 +27,7 @@ LONG: Final = 7  # figures without a separator: an account, not an amount
 MONEY_ROLES: Final = frozenset({"notional", "settlement", "fees", "taxes"})
 _PAIR: Final = re.compile(r"\b([A-Z]{3})(?: ?/ ?| )([A-Z]{3})\)?:?\s*$")
 _EQUATION: Final = re.compile(r"\b1(?:[.,]0+)? [A-Z]{3} = (?:[A-Z]{3} )?$")
+_LED: Final = re.compile(r"[A-Z]{3} [-+]?\d.* [A-Z]{3} [-+]?\d[\d.,'’]*$")  # codes lead numbers
 _DIGIT: Final = re.compile(r"\d")
 _IBAN: Final = re.compile(r"\b(?:iban|bic)\b(?: \w+)?")
 _CODE: Final = re.compile(r"\b([A-Z]{3})\b")
@@ -194,6 +195,8 @@ def _make_figure(row: NoteRow, number: Number, head: Sequence[Heading]) -> Trade
     if column and not roles.get("other") and not roles.get("fx"):
         roles[column.role] = max(roles.get(column.role, 0.0), UNDER)
     money = number.currency or _currency_before(row, number) or (column.currency if column else "")
+    if number.currency and _LED.search(row.text):
+        money = _currency_before(row, number) or money
     return TradeFigure(number, row, roles, money)
 
 
