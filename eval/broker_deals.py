@@ -7,6 +7,8 @@ from datetime import date, timedelta
 from decimal import ROUND_HALF_UP, Decimal
 from typing import Any, Final
 
+from eval.broker_words import MORE
+
 CENT: Final = Decimal("0.01")
 SECURITIES: Final = (
     ("DE0007164600", "SAP SE", "Inhaber-Aktien o.N."),
@@ -26,6 +28,7 @@ BROKERS: Final = (
     "Kestrel Capital Markets plc",
 )
 WORDS: Final[dict[str, dict[str, Sequence[str]]]] = {
+    **MORE,
     "de": {
         "buy": (
             "Wertpapierabrechnung - Kauf",
@@ -54,6 +57,9 @@ WORDS: Final[dict[str, dict[str, Sequence[str]]]] = {
             "Auftragsbestätigung",
             "Stornierung einer Abrechnung",
         ),
+        "word": ("Kauf", "Verkauf"),
+        "costs": ("Kosteninformation vor dem Kauf",),
+        "lots": ("Steuerliche Informationen",),
         "date": ("Datum",),
         "foot": ("Dieser Beleg wird nicht unterschrieben. Bitte prüfen Sie die Abrechnung.",),
     },
@@ -85,6 +91,9 @@ WORDS: Final[dict[str, dict[str, Sequence[str]]]] = {
             "Order confirmation",
             "Cancellation of a trade",
         ),
+        "word": ("Buy", "Sell"),
+        "costs": ("Costs and charges information",),
+        "lots": ("Realised gains",),
         "date": ("Date",),
         "foot": ("Please check this document and report any difference at once.",),
     },
@@ -103,9 +112,12 @@ class Deal:
     price: Decimal
     fees: tuple[Decimal, ...]
     currency: str
+    paid: Decimal | None = None  # the notional in the currency of the account, where it is another
 
     @property
     def notional(self) -> Decimal:
+        if self.paid is not None:
+            return self.paid
         return (self.quantity * self.price).quantize(CENT, ROUND_HALF_UP)
 
     @property

@@ -21,16 +21,23 @@ from eval.canvas import Canvas
 from eval.score_trades import read, scored
 
 
+DAYS: Final = {
+    "de": ("%d.%m.%Y",),
+    "en": ("%d %B %Y", "%d-%b-%Y", "%Y-%m-%d"),
+    "pl": ("%d.%m.%Y", "%Y-%m-%d"),
+}
+
+
 class Note:
     """One document: how it speaks, how it writes numbers and dates, and its canvas."""
 
-    def __init__(self, rng: random.Random) -> None:
+    def __init__(self, rng: random.Random, languages: Sequence[str] = ("de", "en")) -> None:
         self.rng: random.Random = rng
-        self.language: str = rng.choice(("de", "en"))
+        self.language: str = rng.choice(languages)
         self.canvas: Canvas = Canvas(
             rng.choice(("Helvetica", "Times-Roman", "Courier")), rng.choice((8.0, 9.0, 10.0))
         )
-        self.comma: bool = self.language == "de" and rng.random() < 0.85
+        self.comma: bool = self.language != "en" and rng.random() < 0.85
         self.broker: str = rng.choice(BROKERS)
         self.y: float = 60.0
 
@@ -46,7 +53,7 @@ class Note:
         return self.rng.choice((f"{amount} {currency}", f"{currency} {amount}"))
 
     def day(self, day: date) -> str:
-        form = ("%d.%m.%Y",) if self.language == "de" else ("%d %B %Y", "%d-%b-%Y", "%Y-%m-%d")
+        form = DAYS.get(self.language, ("%d/%m/%Y", "%d-%m-%Y"))
         return day.strftime(form[day.day % len(form)])
 
     def line(self, *parts: tuple[float, str, str]) -> None:
@@ -67,6 +74,10 @@ def head(note: Note, title: str) -> None:
     note.y += 20
     note.canvas.text(50, note.y, title, size=note.canvas.size * note.rng.choice((1, 1.5)))
     note.y += 30
+
+
+def word_of(note: Note, deal: Deal) -> str:
+    return WORDS[note.language]["word"][deal.direction == "sell"]
 
 
 def title_of(note: Note, deal: Deal) -> str:
@@ -133,11 +144,10 @@ def tabled(note: Note, deal: Deal) -> None:
 
 def sided(note: Note, deal: Deal) -> None:
     """Facts in two columns side by side, the direction as a fact."""
-    head(note, "Abrechnung" if note.language == "de" else "Confirmation")
-    word = {"de": {"buy": "Kauf", "sell": "Verkauf"}, "en": {"buy": "Buy", "sell": "Sell"}}
+    head(note, {"de": "Abrechnung", "en": "Confirmation"}.get(note.language, note.broker))
     note.line(
         (50, note.say("side"), "left"),
-        (150, word[note.language][deal.direction], "left"),
+        (150, word_of(note, deal), "left"),
         (320, note.say("day"), "left"),
         (430, note.day(deal.day), "left"),
     )
@@ -183,11 +193,10 @@ def many(note: Note, deals: Sequence[Deal]) -> None:
         (545, "right"),
     )
     note.line(*((x, name, to) for (x, to), name in zip(places, names, strict=True)))
-    word = {"de": {"buy": "Kauf", "sell": "Verkauf"}, "en": {"buy": "Buy", "sell": "Sell"}}
     for deal in deals:
         cells = [
             note.day(deal.day),
-            word[note.language][deal.direction],
+            word_of(note, deal),
             deal.isin,
             note.number(deal.quantity),
             note.number(deal.price),

@@ -47,7 +47,7 @@ def main(arguments: Sequence[str]) -> int:
     with multiprocessing.Pool(2) as pool:
         results = pool.map(read, [asked.folder / record["file"] for record in records])
     code = scored(records, dict(results), asked.out, errors=asked.errors)
-    _believed(records, dict(results))
+    print_reliability(records, dict(results))
     return code
 
 
@@ -151,7 +151,7 @@ def _near(one: Any, other: Any) -> bool:
     return other is not None and abs(abs(float(one)) - abs(float(other))) <= 0.011
 
 
-def _believed(records: Sequence[dict[str, Any]], results: dict[str, dict[str, Any]]) -> None:
+def print_reliability(records: Sequence[dict[str, Any]], results: dict[str, dict[str, Any]]) -> None:
     """Confidence against truth: how many trades of each step are right in every value."""
     values = list(judged(records, results))
     print("confidence   trades  all right")

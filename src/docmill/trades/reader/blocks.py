@@ -4,9 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
+from docmill.reading.labels import fold
 from docmill.trades.reader import facts, lexicon
 from docmill.trades.reader.deals import Deal, find_deal
-from docmill.trades.reader.figures import TradeFigure
+from docmill.trades.reader.figures import FigureIndex
 from docmill.trades.reader.rows import NoteRow
 
 Direction = Literal["buy", "sell"]
@@ -32,7 +33,7 @@ def find_anchors(rows: Sequence[NoteRow]) -> list[Anchor]:
 
 
 def find_anchor(row: NoteRow) -> Anchor | None:
-    text = lexicon.NOT_DIRECTION.sub(" ", row.plain)
+    text = lexicon.NOT_DIRECTION.sub(" ", _drop_torn_words(row))
     buy, sell = lexicon.BUY.search(text), lexicon.SELL.search(text)
     if not buy and not sell:
         squeezed = row.plain.replace(" ", "")
@@ -52,6 +53,13 @@ def find_anchor(row: NoteRow) -> Anchor | None:
     assert match is not None
     weight = _anchor_weight(row, text, match.start(), match.group())
     return Anchor(row, "buy" if match is buy else "sell", weight, match.start()) if weight else None
+
+
+def _drop_torn_words(row: NoteRow) -> str:
+    """A row's text without the words that go on below, as those in heads of tables do."""
+    if "- " not in f"{row.text} ":
+        return row.plain
+    return fold(" ".join(word.text for word in row.words if not word.text.endswith("-")))
 
 
 def _is_table_row(row: NoteRow) -> bool:
@@ -81,8 +89,11 @@ LEAST = 4.0
 SURE = 6.0
 IN_ROW = 3.0
 REACH = 8
+HOLDING_WORDS = 9
 CLOSE = 4
+CLOSE_TO_TITLE = 8  # rows: a product without labels, under a title that says what it is
 MILDEST = 0.6
+TOLD = 0.9
 SIGNED = 0.7
 
 
@@ -94,12 +105,13 @@ class TradeBlock:
     first: int
     last: int
     deal: Deal = field(default_factory=Deal)
+    head: int | None = None  # the row that names the security, where it stands above a table
 
     def rows(self, rows: Sequence[NoteRow]) -> Sequence[NoteRow]:
         return rows[self.first : self.last + 1]
 
 
-def find_trade_blocks(rows: Sequence[NoteRow], figures: Sequence[TradeFigure]) -> list[TradeBlock]:
+def find_trade_blocks(rows: Sequence[NoteRow], figures: FigureIndex) -> list[TradeBlock]:
     """Every block that holds a whole trade."""
     anchors = [a for a in find_anchors(rows) if a.weight >= 0.3]
     found: list[TradeBlock] = []
@@ -121,13 +133,13 @@ def find_trade_blocks(rows: Sequence[NoteRow], figures: Sequence[TradeFigure]) -
     return _drop_repeats(found) or _find_signed_rows(rows, figures)
 
 
-def _find_signed_rows(rows: Sequence[NoteRow], figures: Sequence[TradeFigure]) -> list[TradeBlock]:
+def _find_signed_rows(rows: Sequence[NoteRow], figures: FigureIndex) -> list[TradeBlock]:
     """Rows of a list of trades without words for buy and sell: the signs tell."""
     found: list[TradeBlock] = []
     for row in rows:
         if not row.days or len(row.numbers) < 3 or not facts.ISIN.search(row.text):
             continue
-        deal = find_deal(_figures_within(figures, row.index, row.index))
+        deal = find_deal(figures.within(row.index, row.index))
         if deal.fit not in {"product", "exchange"} or not (deal.quantity and deal.notional):
             continue
         out, paid = deal.quantity.number.value < 0, deal.notional.number.value < 0
@@ -140,13 +152,13 @@ def _find_signed_rows(rows: Sequence[NoteRow], figures: Sequence[TradeFigure]) -
     return found
 
 
-def _find_block_deal(anchor: Anchor, figures: Sequence[TradeFigure], last: int) -> Deal:
+def _find_block_deal(anchor: Anchor, figures: FigureIndex, last: int) -> Deal:
     """The best deal of a block; one that stands in the opening row alone comes first."""
     first = anchor.row.index
-    alone = find_deal(_figures_within(figures, first, first))
+    alone = find_deal(figures.within(first, first))
     if alone.fit == "product" and alone.score >= LEAST:
         return alone
-    return find_deal(_figures_within(figures, first, last))
+    return find_deal(figures.within(first, last))
 
 
 def _continues(one: Anchor, other: Anchor) -> bool:
@@ -154,19 +166,22 @@ def _continues(one: Anchor, other: Anchor) -> bool:
     return one.direction == other.direction and other.row.index - one.row.index <= REACH
 
 
-def _figures_within(figures: Sequence[TradeFigure], first: int, last: int) -> list[TradeFigure]:
-    return [figure for figure in figures if first <= figure.row.index <= last]
-
-
 def _find_last_row(rows: Sequence[NoteRow], first: int, last: int) -> int:
     """The last row before a list of what is held, or another kind of event, begins."""
     for index in range(first + 1, last + 1):
         row = rows[index]
-        if (lexicon.HOLDINGS.search(row.plain) and row.word_count < 9) or find_title_kind(
-            row
-        ) == "dividend":
+        if _opens_holdings(row) or find_title_kind(row) == "dividend":
             return index - 1
     return last
+
+
+def _opens_holdings(row: NoteRow) -> bool:
+    """Whether a list of what is held begins; `Market value 329.36` is a label with its amount."""
+    if row.word_count >= HOLDING_WORDS:
+        return False
+    if lexicon.VALUED.search(row.plain):
+        return not row.numbers
+    return bool(lexicon.HOLDINGS.search(row.plain))
 
 
 def _is_whole_trade(deal: Deal, anchor: Anchor) -> bool:
@@ -176,7 +191,8 @@ def _is_whole_trade(deal: Deal, anchor: Anchor) -> bool:
     if all(f.row.index == anchor.row.index for f in figures) and deal.fit:
         return deal.score >= IN_ROW
     if not any(f.roles for f in figures):
-        near = max(f.row.index for f in figures) - anchor.row.index <= CLOSE
+        reach = CLOSE_TO_TITLE if anchor.weight >= TOLD else CLOSE
+        near = max(f.row.index for f in figures) - anchor.row.index <= reach
         near = near and anchor.weight > MILDEST
         return near and deal.fit == "product" and deal.score >= LEAST
     if deal.fit:
@@ -187,23 +203,29 @@ def _is_whole_trade(deal: Deal, anchor: Anchor) -> bool:
 
 
 def _split_by_row(
-    anchor: Anchor, rows: Sequence[NoteRow], figures: Sequence[TradeFigure], last: int
+    anchor: Anchor, rows: Sequence[NoteRow], figures: FigureIndex, last: int
 ) -> list[TradeBlock]:
     """Several trades under one title: rows with a date, each a whole trade by itself."""
     found: list[TradeBlock] = []
     for index in range(anchor.row.index, last + 1):
         if not rows[index].days or len(rows[index].numbers) < 3:
             continue
-        deal = find_deal(_figures_within(figures, index, index))
+        deal = find_deal(figures.within(index, index))
         if deal.fit in {"product", "exchange", "net"} and deal.score >= LEAST:
             found.append(TradeBlock(anchor, index, index, deal))
-    if len(found) < 2:
+    if len(found) < 2 or _is_one_rate(found):
         return []
     ends = [block.first - 1 for block in found[1:]] + [last]
     return [
         TradeBlock(block.anchor, block.first, max(block.first, end), block.deal)
         for block, end in zip(found, ends, strict=True)
     ]
+
+
+def _is_one_rate(blocks: Sequence[TradeBlock]) -> bool:
+    """Whether what was taken for a quantity is one rate in all rows."""
+    values = {block.deal.quantity_value for block in blocks}
+    return len(values) == 1 and values != {values.copy().pop().to_integral_value()}
 
 
 def _drop_repeats(blocks: Sequence[TradeBlock]) -> list[TradeBlock]:

@@ -9,6 +9,7 @@ from itertools import combinations, product
 from typing import Final
 
 from docmill.reading.numbers import currency_code
+from docmill.trades.reader import lexicon
 from docmill.trades.reader.figures import TradeFigure
 
 ZERO: Final = Decimal(0)
@@ -54,7 +55,7 @@ def find_deal(figures: Figures) -> Deal:
     """The best deal among these numbers; an empty one where none is likely."""
     usable = [f for f in figures if f.number.value and not f.role("other")]
     quantities = _rank_figures((f for f in usable if _is_countable(f)), "quantity")
-    prices = _rank_figures((f for f in usable if not f.bare), "price")
+    prices = _rank_figures((f for f in usable if not f.bare and not _is_rate(f, "price")), "price")
     totals = _rank_figures((f for f in usable if not f.bare and not f.number.percent), "notional")
     rates = [f for f in figures if f.role("fx") and f.number.value]
     sums = _find_sums(quantities)
@@ -74,7 +75,7 @@ def _find_sums(quantities: Figures) -> set[Decimal]:
     """Quantities that are the sum of the smaller ones: of a trade done in parts, the whole."""
     named = {(f.row.index, f.value) for f in quantities if f.role("quantity")}
     values = sorted(value for _, value in named)
-    whole: set[Decimal] = set()
+    whole = {f.value for f in quantities if f.role("quantity") and _is_in_sum_row(f)}
     for value in set(values):
         parts = [part for part in values if part < value]
         if len(parts) > 1 and sum(parts, ZERO) == value:
@@ -82,8 +83,18 @@ def _find_sums(quantities: Figures) -> set[Decimal]:
     return whole
 
 
+def _is_in_sum_row(figure: TradeFigure) -> bool:
+    """Whether its row opens with a word for a sum: the whole of a trade that was done in parts."""
+    return bool(lexicon.SUM_ROW.match(figure.row.plain))
+
+
+def _is_rate(figure: TradeFigure, role: str) -> bool:
+    """Whether the words call it an exchange rate, and not what it is looked at for."""
+    return figure.role("fx") > 0 and not figure.role(role)
+
+
 def _is_countable(figure: TradeFigure) -> bool:
-    if figure.number.percent or figure.bare:
+    if figure.number.percent or figure.bare or _is_rate(figure, "quantity"):
         return False
     return figure.role("quantity") > 0 or not (figure.currency and figure.roles)
 
@@ -94,7 +105,8 @@ def _rank_figures(figures: Iterable[TradeFigure], role: str) -> list[TradeFigure
         others -= {"settlement"}
 
     def rank(figure: TradeFigure) -> float:
-        return figure.role(role) - 0.5 * max((figure.role(name) for name in others), default=0.0)
+        against = 0.5 * max((figure.role(name) for name in others), default=0.0)
+        return figure.role(role) - against + (0.4 if _is_in_sum_row(figure) else 0.0)
 
     return sorted(figures, key=rank, reverse=True)[:MOST]
 
@@ -128,6 +140,13 @@ def _deals_with_totals(
         )
         for fit, bonus, values in _find_fits(quantity, price, total, rates):
             yield Deal(quantity, price, total, fit, words + bonus, *values)
+
+
+def find_fitting(
+    quantity: TradeFigure, price: TradeFigure, total: TradeFigure, rates: Figures
+) -> list[Deal]:
+    """The deals that these three numbers make, where they are known by their columns."""
+    return list(_deals_with_totals(quantity, price, [total], rates))
 
 
 def _distance_cost(*figures: TradeFigure) -> float:
@@ -171,12 +190,21 @@ def _fit_values(
         return "per cent", TURNED if price.number.percent else TURNED - 0.6
     if abs(made - sum_) <= sum_ * NET and total.role("fees") == 0 and 1 not in (count, each):
         return ("net", NEARLY) if total.row.index == price.row.index else ("", 0.0)
+    if count == int(count) and _is_contract(made, sum_, total):
+        return "contract", TURNED - 1.0
     for rate in rates:
         turned = abs(rate.number.value)
-        near = min(abs(made * turned - sum_), abs(made / turned - sum_))
+        paid = made / 100 if price.number.percent else made
+        near = min(abs(paid * turned - sum_), abs(paid / turned - sum_))
         if near <= max(sum_ * Decimal("0.001"), CENT) and not rate.meets(total):
             return "exchange", TURNED
     return "", 0.0
+
+
+def _is_contract(made: Decimal, sum_: Decimal, total: TradeFigure) -> bool:
+    """Whether a hundred of the underlying make one contract, as of options."""
+    named = total.role("notional") or total.role("settlement")
+    return abs(made * 100 - sum_) <= CENT and named > 0
 
 
 def _is_trivial(count: Decimal, each: Decimal) -> bool:
@@ -237,6 +265,7 @@ PLAUSIBLE: Final = (Decimal("0.5"), Decimal("1.6"))
 MAX_PARTS: Final = 9
 AFTER_TAX: Final = Decimal("0.35")
 TURNS: Final = Decimal("0.002")
+ROUNDED: Final = Decimal("0.02")
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,8 +280,13 @@ class TradeSettlement:
 
 def _convert(figures: Figures, value: Decimal) -> list[Decimal]:
     """A value in another currency: by every rate that is shown, both ways round."""
-    rates = [f.value for f in figures if f.role("fx") and f.number.value]
+    rates = [f.value for f in figures if f.number.value > 0 and _is_believed_rate(f)]
     return [way for rate in rates for way in (value / rate, value * rate)]
+
+
+def _is_believed_rate(figure: TradeFigure) -> bool:
+    """Whether a word beside it, or the head over a bare number, calls it a rate."""
+    return figure.role("fx") >= 1.0 or (figure.role("fx") > 0 and not figure.currency)
 
 
 def find_settlement(figures: Figures, deal: Deal, opening: int) -> TradeSettlement:
@@ -265,24 +299,55 @@ def find_settlement(figures: Figures, deal: Deal, opening: int) -> TradeSettleme
         own = figure.role("settlement") + (3.0 if balanced else 0.0) + figure.row.index / 1000
         if own > score:
             best, score = _make_settlement(figure, parts, balanced), own
-    return _in_account_currency(figures, candidates, best)
+    return _in_account_currency(figures, candidates, best, deal)
 
 
 def _in_account_currency(
-    figures: Figures, candidates: Figures, found: TradeSettlement
+    figures: Figures, candidates: Figures, found: TradeSettlement, deal: Deal
 ) -> TradeSettlement:
     """The same amount in the currency of the account, where it is given after a rate."""
     amount = found.amount
     if amount is None:
         return found
     ways = _convert(figures, amount.value)
+    own = amount.currency or (deal.notional.currency if deal.notional else "")
     for figure in candidates:
-        if figure.row.index <= amount.row.index or figure.currency in {"", amount.currency}:
+        if figure.row.index <= amount.row.index or (own and figure.currency == own):
             continue
+        if not figure.currency:
+            figure = _add_currency(figures, replace(amount, currency=own), figure)
         near = any(abs(way - figure.value) <= figure.value * AFTER_TAX for way in ways)
-        if near or figure.role("settlement") >= 1.0:
+        if figure.currency and (near or figure.role("settlement") >= 1.0):
             return replace(found, amount=figure)
-    return found
+    whole = abs(amount.value - deal.notional_value) <= CENT
+    return replace(found, amount=_find_turned(figures, amount) if whole else amount)
+
+
+def _find_turned(figures: Figures, amount: TradeFigure) -> TradeFigure:
+    """The same amount in another currency behind a rate that turns it exactly; else itself."""
+    rates = [f for f in figures if f.role("fx") and f.value and f.row.index >= amount.row.index]
+    for rate in rates:
+        ways = (amount.value / rate.value, amount.value * rate.value)
+        for figure in figures:
+            if figure.row.index < rate.row.index or figure.currency in {"", amount.currency}:
+                continue
+            if any(abs(way - figure.value) <= max(way * TURNS, CENT) for way in ways):
+                return figure
+    return amount
+
+
+def _add_currency(figures: Figures, amount: TradeFigure, other: TradeFigure) -> TradeFigure:
+    """An amount below a rate, with the currency that the rate leads to if the sums say so."""
+    for rate in figures:
+        between = amount.row.index < rate.row.index < other.row.index
+        if not (rate.role("fx") and rate.value and between):
+            continue
+        codes = [c for c in _CODES.findall(rate.row.text) if currency_code(c)]
+        foreign = [code for code in codes if code != amount.currency]
+        ways = (amount.value / rate.value, amount.value * rate.value)
+        if foreign and any(abs(way - other.value) <= way * ROUNDED for way in ways):
+            return replace(other, currency=foreign[-1])
+    return other
 
 
 def _amount_in_opening_row(figures: Figures, deal: Deal, opening: int) -> list[TradeFigure]:
@@ -346,7 +411,8 @@ def find_currency(figures: Figures, deal: Deal, amount: TradeFigure | None) -> s
         other = _find_other_currency(figures, deal, amount)
         if other:
             return other
-    for figure in (amount, deal.notional, deal.price):
+    turned = find_row_conversion(figures, deal)
+    for figure in (amount if amount and not turned else turned, deal.notional, deal.price):
         if figure is not None and figure.currency:
             return figure.currency
     counted = Counter(f.currency for f in figures if f.currency) or _count_written_currencies(
@@ -378,6 +444,24 @@ def find_converted_notional(figures: Figures, deal: Deal, money: str) -> TradeFi
     for turned in _convert(figures, deal.notional_value):
         for figure in able:
             if abs(figure.value - turned) <= max(turned * TURNS, CENT):
+                return figure
+    return find_row_conversion(figures, deal)
+
+
+def find_row_conversion(figures: Figures, deal: Deal) -> TradeFigure | None:
+    """In a statement's row: the amount in another currency that a number beside it leads to."""
+    if deal.notional is None or not deal.notional.currency:
+        return None
+    row = [f for f in figures if f.row.index == deal.notional.row.index and f.value]
+    own = [f for f in (deal.quantity, deal.price, deal.notional) if f]
+    free = [f for f in row if not any(f.meets(other) for other in own)]
+    for figure in free:
+        if figure.currency in {"", deal.notional.currency}:
+            continue
+        for rate in free:
+            ways = (deal.notional_value / rate.value, deal.notional_value * rate.value)
+            near = any(abs(way - figure.value) <= max(way * TURNS, CENT) for way in ways)
+            if near and not rate.meets(figure):
                 return figure
     return None
 

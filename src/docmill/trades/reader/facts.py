@@ -16,7 +16,6 @@ _MIC: Final = re.compile(
     r"\((X[A-Z]{3})\)|^(X(?!XXX)[A-Z]{3})\b"
     r"|\b(XETRA|Xetra|Tradegate|Quotrix|gettex|NYSE|NASDAQ|LSE|Euronext \w+)\b"
 )
-MOST_NAME: Final = 80
 
 
 def find_isin(rows: Sequence[NoteRow], near: int) -> Value | None:
@@ -69,40 +68,8 @@ def find_ticker(rows: Sequence[NoteRow]) -> Value | None:
     return None
 
 
-def find_name(rows: Sequence[NoteRow], code: Value | None) -> Value | None:
-    """The security's name: behind its label, or the words beside its ISIN."""
-    for row in rows:
-        match = lexicon.SECURITY.match(row.text)
-        rest = row.text[match.end() :] if match else ""
-        if match and sum(char.isalpha() for char in rest) > 4 and not _is_no_name(rest):
-            cut = _trim_name(rest, code.value if code else "")
-            return make_value(row, match.end(), len(row.text), cut, 0.8) if cut else None
-    if code is None:
-        return None
-    at = next((i for i, r in enumerate(rows) if r.page == code.page and code.text in r.text), None)
-    if at is None:
-        return None
-    for index in (at, at - 1):
-        if index >= 0:
-            cut = _trim_name(rows[index].text, code.text)
-            if sum(char.isalpha() for char in cut) > 3:
-                row = rows[index]
-                return make_value(row, 0, len(row.text), cut, 0.6)
-    return None
-
-
 def _is_heading(text: str) -> bool:
     return bool(lexicon.COLUMN.search(text))
-
-
-def _is_no_name(text: str) -> bool:
-    """Headings of columns, and what securities cost, are no names."""
-    return _is_heading(text) or bool(lexicon.COST.search(text))
-
-
-def _trim_name(text: str, code: str) -> str:
-    bare = lexicon.NAME_NOISE.sub(" ", text.replace(code, " ") if code else text)
-    return " ".join(bare.split())[:MOST_NAME].strip(" ,.-")
 
 
 def find_asset_class(rows: Sequence[NoteRow], hint: str) -> Value | None:
@@ -203,6 +170,8 @@ def cusip_in_isin(isin: str) -> str | None:
     return inner if isin[:2] in {"US", "CA"} and is_cusip(inner) else None
 
 
+_CLOCK: Final = re.compile(r"[\s,T/-]*(?:um |at |às |a las |alle |om |à |o )?\d{1,2}:\d{2}(?!\d)")
+TIMED: Final = 2.5  # a day with the time of day: when a deal was done, not when it is paid
 IN_ANCHOR: Final = 9.0
 UNNAMED: Final = 2.0
 REFUSED: Final = -9.0
@@ -274,7 +243,8 @@ def _score_day(label: str, row: NoteRow, day: Day, anchor: NoteRow | None, settl
         return weight if row.word_count <= PROSE or weight > WEAK else UNNAMED - 1
     if anchor is not None and row.index == anchor.index:
         return IN_ANCHOR + (0.5 if day.start < 3 else 0.0)
-    return UNNAMED + (1.0 if lexicon.ON.search(label) else 0.0)
+    timed = bool(_CLOCK.match(row.text, day.end))
+    return UNNAMED + (TIMED if timed else 1.0 if lexicon.ON.search(label) else 0.0)
 
 
 def _label_weight(label: str) -> float:

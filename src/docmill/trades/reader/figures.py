@@ -1,7 +1,8 @@
 """The numbers of a document with what the words around them say they are."""
 
 import re
-from collections.abc import Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from itertools import pairwise
@@ -24,8 +25,10 @@ UNDER: Final = 0.9
 RATE_CHARS: Final = 60  # before a number: longer than any `1.0000 EUR = USD`
 LONG: Final = 7  # figures without a separator: an account, not an amount
 MONEY_ROLES: Final = frozenset({"notional", "settlement", "fees", "taxes"})
-_PAIR: Final = re.compile(r"\b[A-Z]{3}(?: ?/ ?| )[A-Z]{3}\)?:?\s*$")
+_PAIR: Final = re.compile(r"\b([A-Z]{3})(?: ?/ ?| )([A-Z]{3})\)?:?\s*$")
 _EQUATION: Final = re.compile(r"\b1(?:[.,]0+)? [A-Z]{3} = (?:[A-Z]{3} )?$")
+_LED: Final = re.compile(r"[A-Z]{3} [-+]?\d.* [A-Z]{3} [-+]?\d[\d.,'’]*$")  # codes lead numbers
+_DIGIT: Final = re.compile(r"\d")
 _IBAN: Final = re.compile(r"\b(?:iban|bic)\b(?: \w+)?")
 _CODE: Final = re.compile(r"\b([A-Z]{3})\b")
 
@@ -69,6 +72,18 @@ class TradeFigure:
         )
 
 
+class FigureIndex:
+    """Figures by the row they stand in, so that long documents cost no more by the row."""
+
+    def __init__(self, figures: Iterable[TradeFigure]) -> None:
+        self.all: list[TradeFigure] = sorted(figures, key=lambda figure: figure.row.index)
+        self._rows: list[int] = [figure.row.index for figure in self.all]
+
+    def within(self, first: int, last: int) -> list[TradeFigure]:
+        """Those of some rows, both ends counted."""
+        return self.all[bisect_left(self._rows, first) : bisect_right(self._rows, last)]
+
+
 @dataclass(frozen=True, slots=True)
 class Heading:
     """A word of a table's head: the role of its column and where it stands."""
@@ -87,12 +102,30 @@ def find_figures(rows: Sequence[NoteRow]) -> list[TradeFigure]:
             continue
         head = _find_table_head(rows, at, heads)
         over = _role_from_above(rows, at)
+        money = _currencies_from_above(rows, at)
         for number in row.numbers:
             figure = _make_figure(row, number, head)
             if over and not figure.roles:
                 figure = replace(figure, roles={over: UNDER})
+            if not figure.currency and number.start in money:
+                figure = replace(figure, currency=money[number.start])
             found.append(figure)
     return found
+
+
+def _currencies_from_above(rows: Sequence[NoteRow], at: int) -> dict[int, str]:
+    """The currencies that the row above ends with, for the last numbers of a row without any."""
+    row = rows[at]
+    if at == 0 or rows[at - 1].numbers or any(number.currency for number in row.numbers):
+        return {}
+    codes: list[str] = []
+    for word in reversed(rows[at - 1].words):
+        code = currency_code(word.text.strip("()"))
+        if not code or not word.text.strip("()").isupper():
+            break
+        codes.append(code)
+    last = [number.start for number in reversed(_whole_numbers(row))]
+    return dict(zip(last, codes, strict=False))
 
 
 def _role_from_above(rows: Sequence[NoteRow], at: int) -> str:
@@ -159,9 +192,11 @@ def _make_figure(row: NoteRow, number: Number, head: Sequence[Heading]) -> Trade
     if lexicon.PER_UNIT.match(behind):
         roles["price"] = roles.get("price", 0.0) + UNIT
     column = _find_column(row, number, head)
-    if column and not roles.get("other"):
+    if column and not roles.get("other") and not roles.get("fx"):
         roles[column.role] = max(roles.get(column.role, 0.0), UNDER)
     money = number.currency or _currency_before(row, number) or (column.currency if column else "")
+    if number.currency and _LED.search(row.text):
+        money = _currency_before(row, number) or money
     return TradeFigure(number, row, roles, money)
 
 
@@ -199,8 +234,12 @@ def _label_before(row: NoteRow, number: Number) -> str:
 
 def _is_rate(row: NoteRow, number: Number) -> bool:
     """Whether a number stands behind `EUR/USD` or in `1 EUR = 1,08 USD`."""
-    before = row.text[max(number.start - RATE_CHARS, 0) : number.start]
-    return bool(_PAIR.search(before) or _EQUATION.search(before)) and not number.percent
+    first = _DIGIT.search(row.text, number.start)
+    end = first.start() if first else number.start
+    before = row.text[max(end - RATE_CHARS, 0) : end]
+    pair = _PAIR.search(before)
+    known = pair is not None and all(currency_code(code) for code in pair.groups())
+    return (known or bool(_EQUATION.search(before))) and not number.percent
 
 
 def _is_account(text: str) -> bool:

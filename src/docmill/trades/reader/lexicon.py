@@ -26,6 +26,12 @@ RIGHTS: Final = re.compile(_any("rights"))
 STATEMENT_VERB: Final = _whole("trade", "statement_verb")
 NOT_DIRECTION: Final = _whole("trade", "not_direction")
 HOLDINGS: Final = _whole("trade", "holdings")
+SUM_ROW: Final = re.compile(rf"{_any('sum_row')}\b")
+VALUED: Final = _whole("trade", "valued")
+APPENDIX: Final = _whole("trade", "appendix")
+BUY_CODES: Final = frozenset(_WORDS.phrases("trade", "buy_code"))
+SELL_CODES: Final = frozenset(_WORDS.phrases("trade", "sell_code"))
+NO_TRADE_ROW: Final = _whole("trade", "no_trade_row")
 
 NUMBERS: Final = {role: _whole("trade number", role) for role in _WORDS.names("trade number")}
 UNITS: Final = re.compile(rf"{_any('unit')}\b")
@@ -69,7 +75,16 @@ SECURITY: Final = re.compile(rf"^{_any('security')}\b[\s:.]*", re.IGNORECASE)
 BROKER: Final = re.compile(rf"\b{_any('broker')}\b", re.IGNORECASE)
 COLUMN: Final = re.compile(rf"\b{_any('not_a_name')}\b")
 COST: Final = re.compile(rf"\b{_any('cost')}\b", re.IGNORECASE)
-NAME_NOISE: Final = re.compile(
-    rf"(?:\b{_any('name_noise')}\b"
-    r"|\(?\b[A-Z0-9]{6}\b\)?|[():/]|\d[\d.,']*\s*(?:EUR|USD|CHF|GBP|%)?)"
+# One word of a label, a title or a unit: no name of a security is made of these.
+NAME_LABEL: Final = re.compile(
+    "|".join(
+        [
+            *(pattern.pattern for pattern in NUMBERS.values()),
+            *(pattern.pattern for pattern in (BUY, SELL, SETTLEMENT_DAY, NOT_TRADE_DAY)),
+            *(pattern.pattern for _, pattern in TRADE_DAY),
+            _any("unit"),
+            _any("name_label"),
+        ]
+    )
 )
+NOT_NAMES: Final = _whole("trade", "not_names")

@@ -2,10 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Final
 
 from docmill.reading.pages import Value
-from docmill.trades.reader import deals, facts
+from docmill.trades.reader import deals, facts, lexicon
 from docmill.trades.reader.blocks import (
     SIGNED,
     Anchor,
@@ -15,7 +16,8 @@ from docmill.trades.reader.blocks import (
     find_trade_blocks,
 )
 from docmill.trades.reader.deals import Deal, find_deal
-from docmill.trades.reader.figures import TradeFigure, find_figures
+from docmill.trades.reader.figures import FigureIndex, TradeFigure, find_figures
+from docmill.trades.reader.names import find_name
 from docmill.trades.reader.rows import (
     FoundTrade,
     FoundTrades,
@@ -24,14 +26,23 @@ from docmill.trades.reader.rows import (
     format_decimal,
     make_value,
 )
+from docmill.trades.reader.statements import find_statement_blocks
 
 WHOLE: Final = 2.6
 SURE: Final = 7.0
 NEAR: Final = 6
+FAR: Final = 12
 MANY: Final = 40
+TITLE_WORDS: Final = 12
+HEAD_ROWS: Final = 80  # above the first trade: what all trades share
 YEARS: Final = 2
 TITLED: Final = 0.7
 SAID: Final = 0.9
+DOUBTFUL: Final = 0.7
+CONVERTED: Final = 0.9  # a notional that is printed in the currency of the account
+SHARED: Final = 0.8  # an ISIN that stands outside the trade's own rows
+FITS: Final = {"product": 0.96, "exchange": 0.92, "per cent": 0.94, "contract": 0.75, "net": 0.75}
+LEGS: Final = frozenset({"notional", "settlement", "price"})
 REASONS: Final = {
     "dividend": "It tells of a dividend or another income, not of a trade.",
     "cancellation": "It cancels a trade.",
@@ -61,14 +72,12 @@ class TradeScope:
 def read_trades(sheet: NoteSheet) -> FoundTrades:
     """The trades of a document, or why there are none."""
     rows = sheet.rows
-    figures = find_figures(rows)
+    figures = FigureIndex(find_figures(rows))
     anchors = find_anchors(rows)
     kind = find_document_kind(rows, anchors)
     if kind in {"cancellation", "order"}:
         return FoundTrades(reason=REASONS[kind], kind=kind)
-    blocks = find_trade_blocks(rows, figures)
-    if kind:
-        blocks = [block for block in blocks if _is_sure(block, kind)]
+    blocks = _find_blocks(rows, figures, kind)
     if not blocks and not kind and anchors:
         blocks = _whole_document(rows, figures, anchors)
     if not blocks:
@@ -80,6 +89,22 @@ def read_trades(sheet: NoteSheet) -> FoundTrades:
     if _is_history(trades):
         return FoundTrades(reason=REASONS["history"], kind="history")
     return FoundTrades(tuple(trades))
+
+
+def _find_blocks(rows: Sequence[NoteRow], figures: FigureIndex, kind: str) -> list[TradeBlock]:
+    """The trades of a table if there is one that holds as many as are found block by block."""
+    listed = find_statement_blocks(rows, figures)
+    blocks = _drop_retold(rows, find_trade_blocks(rows, figures))
+    if kind:
+        blocks = [block for block in blocks if _is_sure(block, kind)]
+    return listed if len(listed) >= len(blocks) and not _is_told(blocks, listed) else blocks
+
+
+def _is_told(blocks: Sequence[TradeBlock], listed: Sequence[TradeBlock]) -> bool:
+    """Whether one trade is told in words, and the rows with signs only book its sums."""
+    if len(blocks) != 1 or any(block.anchor.weight != SIGNED for block in listed):
+        return False
+    return _is_labelled(blocks[0].deal) and blocks[0].anchor.weight >= TITLED
 
 
 def _is_history(trades: Sequence[FoundTrade]) -> bool:
@@ -94,7 +119,8 @@ def find_document_kind(rows: Sequence[NoteRow], anchors: Sequence[Anchor]) -> st
     found = ""
     for row in rows:
         kind = find_title_kind(row)
-        if kind == "cancellation" or (kind and row.index < first and not found):
+        before = row.index < first or (kind == "order" and row.index == first)
+        if kind == "cancellation" or (kind and before and not found):
             found = kind
     return found
 
@@ -105,16 +131,17 @@ def _is_sure(block: TradeBlock, kind: str) -> bool:
         return False
     if block.anchor.weight == SIGNED:
         return True
-    near = block.deal.quantity.row.index - block.anchor.row.index <= NEAR
+    reach = FAR if block.anchor.weight >= SAID else NEAR
+    near = block.deal.quantity.row.index - block.anchor.row.index <= reach
     return near and (kind == "statement" or block.deal.score >= SURE)
 
 
 def _whole_document(
-    rows: Sequence[NoteRow], figures: Sequence[TradeFigure], anchors: Sequence[Anchor]
+    rows: Sequence[NoteRow], figures: FigureIndex, anchors: Sequence[Anchor]
 ) -> list[TradeBlock]:
     """The document as one block, for a trade whose numbers stand before its title."""
     anchor = max(anchors, key=lambda one: (one.weight, -one.row.index))
-    deal = find_deal(figures)
+    deal = find_deal(figures.all)
     if anchor.weight < SAID or not deal.complete or deal.score < WHOLE:
         return []
     return [TradeBlock(anchor, 0, len(rows) - 1, deal)]
@@ -122,7 +149,7 @@ def _whole_document(
 
 def _make_scope(
     rows: Sequence[NoteRow],
-    figures: Sequence[TradeFigure],
+    figures: FigureIndex,
     blocks: Sequence[TradeBlock],
     at: int,
     lone: bool,
@@ -130,17 +157,27 @@ def _make_scope(
     """A lone trade has the whole document; one of many its block, and the rows above the first."""
     block = blocks[at]
     if lone:
-        return TradeScope(rows, (), figures, block.anchor, block.deal)
-    start = blocks[at - 1].last + 1 if at else 0
+        last = _find_end(rows, block)
+        return TradeScope(
+            rows[: last + 1], (), figures.within(0, last), block.anchor, block.deal
+        )
     own = rows[block.first : block.last + 1]
-    inside = [f for f in figures if block.first <= f.row.index <= block.last]
-    return TradeScope(
-        own,
-        [*rows[start : block.first], *rows[: blocks[0].first]],
-        inside,
-        block.anchor,
-        block.deal,
-    )
+    inside = figures.within(block.first, block.last)
+    start = blocks[at - 1].last + 1 if at else 0
+    shared = [*rows[start : block.first], *rows[: blocks[0].first][-HEAD_ROWS:]]
+    if block.head is not None:
+        own = [*rows[max(block.head - 1, 0) : block.head + 1], *own]
+    return TradeScope(own, shared, inside, block.anchor, block.deal)
+
+
+def _find_end(rows: Sequence[NoteRow], block: TradeBlock) -> int:
+    """The last row of a lone trade's document before an appendix about taxes or costs."""
+    used = [f.row.index for f in (block.deal.quantity, block.deal.price, block.deal.notional) if f]
+    for index in range(max([block.anchor.row.index, *used]) + 1, len(rows)):
+        row = rows[index]
+        if lexicon.APPENDIX.search(row.plain) and row.word_count < TITLE_WORDS and not row.numbers:
+            return index - 1
+    return len(rows) - 1
 
 
 def _drop_doubles(trades: Sequence[FoundTrade]) -> list[FoundTrade]:
@@ -157,10 +194,44 @@ def _drop_doubles(trades: Sequence[FoundTrade]) -> list[FoundTrade]:
     return kept
 
 
+def _drop_retold(rows: Sequence[NoteRow], blocks: Sequence[TradeBlock]) -> list[TradeBlock]:
+    """Blocks without those that go on with a trade told before: the same title again on another
+    page, or an appendix about taxes and costs, with no security but that of the trade."""
+    kept: list[TradeBlock] = []
+    known: set[str] = set()
+    counts: set[Decimal] = set()
+    titles: dict[str, int] = {}
+    for block in blocks:
+        codes = {m[1] for row in block.rows(rows) for m in facts.ISIN.finditer(row.text)}
+        own = block.deal.quantity_value not in counts and _is_labelled(block.deal)
+        title = block.anchor.row
+        goes_on = titles.get(title.plain, title.index) != title.index and not codes
+        if kept and not own and codes <= known and (goes_on or _is_appendix(rows, block)):
+            continue
+        kept.append(block)
+        known |= codes
+        counts.add(block.deal.quantity_value)
+        titles.setdefault(title.plain, title.index)
+    return kept
+
+
+def _is_labelled(deal: deals.Deal) -> bool:
+    """Whether a number that words call the quantity multiplies as it should."""
+    return deal.fit == "product" and deal.quantity is not None and deal.quantity.role("quantity") > 0
+
+
+def _is_appendix(rows: Sequence[NoteRow], block: TradeBlock) -> bool:
+    """Whether a block stands under a heading about taxes or costs, or is one."""
+    above = rows[max(block.anchor.row.index - NEAR, 0) : block.anchor.row.index + 1]
+    return any(lexicon.APPENDIX.search(row.plain) and row.word_count < TITLE_WORDS for row in above)
+
+
 def _read_trade(scope: TradeScope, cusips: bool) -> FoundTrade:
     rows = [*scope.own, *scope.shared]
-    known = facts.find_isin(scope.own, scope.near) or facts.find_isin(scope.shared, scope.near)
-    named = facts.find_name(scope.own, known)
+    known = facts.find_isin(scope.own, scope.near)
+    if known is None and (shared := facts.find_isin(scope.shared, scope.near)):
+        known = shared.sure(min(shared.confidence, SHARED))
+    named = find_name(scope.own, known, scope.near)
     found: dict[str, Value | None] = {
         "isin": known,
         "cusip": facts.find_cusip(scope.own, known, told=cusips),
@@ -201,7 +272,7 @@ def _read_numbers(scope: TradeScope) -> dict[str, Value | None]:
     deal = scope.deal
     settled = deals.find_settlement(scope.figures, deal, scope.anchor.row.index)
     currency = deals.find_currency(scope.figures, deal, settled.amount)
-    sure = 0.96 if deal.fit else 0.55
+    sure = _judge_fit(deal)
     figure = deal.notional or settled.amount
     values: dict[str, Value | None] = {
         "quantity": _figure_value(deal.quantity, format_decimal(deal.quantity_value), sure),
@@ -216,10 +287,23 @@ def _read_numbers(scope: TradeScope) -> dict[str, Value | None]:
         "taxes": _sum_value(settled.taxes, settled.balanced),
     }
     if currency:
-        values["currency"] = _figure_value(
-            figure, currency, 0.95 if figure and figure.currency else 0.6
-        )
+        clear = figure is not None and bool(figure.currency) and not _has_open_legs(scope, values)
+        values["currency"] = _figure_value(figure, currency, 0.95 if clear else 0.7)
     return values
+
+
+def _judge_fit(deal: deals.Deal) -> float:
+    """How sure the numbers are by how they multiply."""
+    if deal.fit == "per cent" and deal.price and not deal.price.number.percent:
+        return DOUBTFUL
+    return FITS.get(deal.fit, 0.55)
+
+
+def _has_open_legs(scope: TradeScope, values: dict[str, Value | None]) -> bool:
+    """Whether amounts stand in two currencies, and no rate says which is the notional's."""
+    money = {f.currency for f in scope.figures if f.currency and f.roles.keys() & LEGS}
+    notional = values.get("notional")
+    return len(money) > 1 and (notional is None or notional.confidence < CONVERTED)
 
 
 def _is_converted(scope: TradeScope, amount: TradeFigure) -> bool:
@@ -257,7 +341,4 @@ def _read_notional(
     shown = deals.find_converted_notional(scope.figures, deal, currency)
     if shown:
         return _figure_value(shown, format_decimal(shown.value), 0.9)
-    turned = deals.convert_notional(scope.figures, deal, amount)
-    if turned is not None:
-        return _figure_value(deal.notional, format_decimal(turned), 0.75)
     return _figure_value(amount, format_decimal(amount.value) if amount else "", 0.6)

@@ -1,0 +1,247 @@
+"""Statements of trades as tables: rows of one shape, whose columns multiply in row after row.
+
+A single row may be read in several ways (which factor is the count?); its sisters settle it. Rows
+are grouped by how many numbers they hold, columns are voted by a sample of each group, and then
+every row is read once: the time grows with the number of rows.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import permutations
+from typing import Final
+
+from docmill.trades.reader import deals, facts, lexicon
+from docmill.trades.reader.blocks import SIGNED, Anchor, TradeBlock, find_anchor
+from docmill.trades.reader.deals import Deal
+from docmill.trades.reader.figures import FigureIndex, TradeFigure
+from docmill.trades.reader.rows import NoteRow
+
+SAMPLE: Final = 40  # rows that vote on the columns of their group
+MOST_CELLS: Final = 14  # numbers in a row: more are no row of trades
+ENOUGH: Final = 0.55  # of the rows must multiply
+REAL: Final = 1.0
+TRIVIAL: Final = 0.3  # one times a price proves nothing
+LOOSE: Final = 0.0006  # of the total: what rounding may leave
+CENT: Final = 0.011
+WORDED: Final = 0.7  # of the rows must name their direction, or signs do
+AFTER: Final = 3  # rows below a record that may belong to it
+_PLUS: Final = re.compile(r"^\s*\+")
+
+Cells = tuple[TradeFigure, ...]
+Columns = tuple[int, int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class StatementRow:
+    """A row with a date, and its numbers from left to right."""
+
+    row: NoteRow
+    cells: Cells
+
+
+def find_statement_blocks(rows: Sequence[NoteRow], figures: FigureIndex) -> list[TradeBlock]:
+    """The trades of a table with one row each; nothing where there are not two of them."""
+    records = [one for row in rows for one in _find_records(row, figures)]
+    groups: dict[int, list[StatementRow]] = defaultdict(list)
+    for one in records:
+        groups[len(one.cells)].append(one)
+    found: dict[int, tuple[NoteRow, Deal]] = {}
+    for group in sorted(groups.values(), key=len, reverse=True):
+        columns = vote_columns(group[:: max(1, len(group) // SAMPLE)])
+        for one in group if columns else ():
+            deal = _read_deal(one, columns)
+            if deal and (one.row.index not in found or found[one.row.index][1].score < deal.score):
+                found[one.row.index] = one.row, deal
+    return _make_blocks(rows, [found[index] for index in sorted(found)])
+
+
+def _find_records(row: NoteRow, figures: FigureIndex) -> Iterator[StatementRow]:
+    """The ways to cut a row into numbers: as long as they can be, and as short."""
+    if not row.days or len(row.numbers) < 3 or _is_no_trade(row):
+        return
+    own = [f for f in figures.within(row.index, row.index) if not f.number.percent and not f.bare]
+    whole = tuple(f for f in own if not any(o is not f and _holds(o, f) for o in own))
+    finest = tuple(f for f in own if not any(o is not f and _holds(f, o) for o in own))
+    for cells in (whole, finest) if whole != finest else (whole,):
+        if 3 <= len(cells) <= MOST_CELLS:
+            yield StatementRow(row, cells)
+
+
+def _holds(one: TradeFigure, other: TradeFigure) -> bool:
+    return one.number.start <= other.number.start and other.number.end <= one.number.end
+
+
+def _is_no_trade(row: NoteRow) -> bool:
+    """Whether a row tells what is held, or of an income."""
+    return bool(lexicon.HOLDINGS.search(row.plain) or lexicon.NO_TRADE_ROW.search(row.plain))
+
+
+def vote_columns(group: Sequence[StatementRow]) -> Columns | None:
+    """The places of quantity, price and notional that most rows agree on."""
+    table = [[float(abs(cell.number.value)) for cell in one.cells] for one in group]
+    if len(table) < 2:
+        return None
+    best: tuple[float, Columns] | None = None
+    for columns in permutations(range(len(table[0])), 3):
+        marks = [_mark(values, columns) for values in table]
+        share = sum(mark > 0 for mark in marks) / len(marks)
+        if share < ENOUGH or REAL not in marks or _is_rate(table, columns):
+            continue
+        score = sum(marks) / len(marks) + _describe_columns(group, columns)
+        if best is None or score > best[0]:
+            best = score, columns
+    return best[1] if best else None
+
+
+def _is_rate(table: Sequence[Sequence[float]], columns: Columns) -> bool:
+    """Whether one of the factors is the same broken number in all rows: a rate of exchange."""
+    for at in columns[:2]:
+        values = {values[at] for values in table}
+        if len(values) == 1 and round(min(values), 3) != min(values):
+            return True
+    return False
+
+
+def _mark(values: Sequence[float], columns: Columns) -> float:
+    count, each, total = (values[at] for at in columns)
+    if not (count and each and total):
+        return 0.0
+    if abs(count * each - total) > max(CENT, total * LOOSE, min(count, each) * 0.006):
+        return 0.0
+    plain = 1.0 in (count, each) or (count == int(count) < 60 and each == int(each) < 60)
+    return TRIVIAL if plain else REAL
+
+
+def _describe_columns(group: Sequence[StatementRow], columns: Columns) -> float:
+    """What heads, signs and currencies say for these columns, from about -2 to 2."""
+    counts, prices, totals = ([one.cells[at] for one in group] for at in columns)
+    size = len(group)
+    score = 0.5 * sum(f.role("quantity") - f.role("price") for f in counts) / size
+    score += 0.5 * sum(f.role("price") - f.role("quantity") for f in prices) / size
+    score += 0.3 * sum(f.role("notional") - f.role("fees") for f in totals) / size
+    score -= 0.6 * any(f.number.value < 0 for f in prices)
+    score += 0.4 * any(_is_signed(f) for f in counts)
+    score -= 0.5 * sum(bool(f.currency) for f in counts) / size
+    score += 0.2 * sum(bool(f.currency) for f in prices) / size
+    finer = _count_places(counts) - _count_places(prices)
+    return score + (0.3 if _are_whole(counts) and not _are_whole(prices) else 0.2 * (finer > 0))
+
+
+def _are_whole(figures: Sequence[TradeFigure]) -> bool:
+    return all(figure.number.value == int(figure.number.value) for figure in figures)
+
+
+def _count_places(figures: Sequence[TradeFigure]) -> int:
+    """How many places behind the mark a column needs; units of funds need more than prices do."""
+    exponents = (figure.number.value.normalize().as_tuple().exponent for figure in figures)
+    return -min((one for one in exponents if isinstance(one, int)), default=0)
+
+
+def _is_signed(figure: TradeFigure) -> bool:
+    return figure.number.value < 0 or bool(_PLUS.match(figure.text))
+
+
+def _read_deal(one: StatementRow, columns: Columns | None) -> Deal | None:
+    if columns is None:
+        return None
+    quantity, price, total = (one.cells[at] for at in columns)
+    rates = [cell for cell in one.cells if cell.role("fx")]
+    fits = [
+        deal
+        for deal in deals.find_fitting(quantity, price, total, rates)
+        if deal.fit in {"product", "per cent"}
+    ]
+    return max(fits, key=lambda deal: deal.score, default=None)
+
+
+def _make_blocks(
+    rows: Sequence[NoteRow], found: Sequence[tuple[NoteRow, Deal]]
+) -> list[TradeBlock]:
+    """Records with a direction, each with its rows and the row that names its security."""
+    below = _names_follow(rows, [row for row, _ in found])
+    heads = _find_heads(rows)
+    blocks: list[TradeBlock] = []
+    anchors = _find_anchors(found)
+    for at, ((row, deal), anchor) in enumerate(zip(found, anchors, strict=True)):
+        if anchor is None:
+            continue
+        end = found[at + 1][0].index - 1 if at + 1 < len(found) else row.index + AFTER
+        last = min(end, row.index + AFTER, len(rows) - 1) if below else row.index
+        named = below or bool(facts.ISIN.search(row.text))
+        blocks.append(TradeBlock(anchor, row.index, last, deal, None if named else heads[row.index]))
+    return blocks if len(blocks) > 1 and not _are_parts(rows, blocks) else []
+
+
+def _names_follow(rows: Sequence[NoteRow], records: Sequence[NoteRow]) -> bool:
+    """Whether ISINs stand below the records they belong to, one for each."""
+    if not records or sum(bool(facts.ISIN.search(row.text)) for row in records) * 2 > len(records):
+        return False
+    ends = [*(row.index for row in records[1:]), len(rows)]
+    inside = [
+        any(facts.ISIN.search(rows[at].text) for at in range(row.index + 1, min(end, row.index + 4)))
+        for row, end in zip(records, ends, strict=True)
+    ]
+    return sum(inside) > 0.7 * len(records)
+
+
+def _find_heads(rows: Sequence[NoteRow]) -> list[int | None]:
+    """For each row the last one at or above it that holds an ISIN."""
+    heads: list[int | None] = []
+    for row in rows:
+        above = heads[-1] if heads else None
+        heads.append(row.index if facts.ISIN.search(row.text) else above)
+    return heads
+
+
+def _find_anchors(found: Sequence[tuple[NoteRow, Deal]]) -> list[Anchor | None]:
+    """The direction of each record: by words if most rows have one, else by signs, else by codes."""
+    words = [find_anchor(row) for row, _ in found]
+    signs = [_read_sign(row, deal) for row, deal in found]
+    if sum(word is not None for word in words) >= WORDED * len(found) or not any(signs):
+        signs = words
+    if not any(signs):
+        signs = _read_codes([row for row, _ in found])
+    return [sign or word for sign, word in zip(signs, words, strict=True)]
+
+
+def _read_sign(row: NoteRow, deal: Deal) -> Anchor | None:
+    """By the sign of the quantity, or of what was paid."""
+    if deal.quantity is None or deal.notional is None:
+        return None
+    if deal.quantity.number.value < 0:
+        return Anchor(row, "sell", SIGNED, 0)
+    if _is_signed(deal.quantity) or deal.notional.number.value < 0:
+        return Anchor(row, "buy", SIGNED, 0)
+    return None
+
+
+def _read_codes(rows: Sequence[NoteRow]) -> list[Anchor | None]:
+    """By a letter of each row, where all rows have one and both directions occur."""
+    found: list[Anchor | None] = []
+    for row in rows:
+        words = [word.text.strip(".:()") for word in row.words]
+        buy = any(word in lexicon.BUY_CODES for word in words)
+        sell = any(word in lexicon.SELL_CODES for word in words)
+        side = "buy" if buy else "sell"
+        found.append(Anchor(row, side, SIGNED, 0) if buy != sell else None)
+    sides = {anchor.direction for anchor in found if anchor}
+    return found if all(found) and len(sides) > 1 else [None] * len(rows)
+
+
+def _are_parts(rows: Sequence[NoteRow], blocks: Sequence[TradeBlock]) -> bool:
+    """Whether the records are one trade done in parts: same day, no ISIN, and a sum is printed."""
+    days = {day.day for block in blocks for day in rows[block.first].days[:1]}
+    named = any(facts.ISIN.search(rows[block.first].text) for block in blocks)
+    if named or len(days) > 1 or len({block.anchor.direction for block in blocks}) > 1:
+        return False
+    total = sum((block.deal.quantity_value for block in blocks), deals.ZERO)
+    inside = {block.first for block in blocks}
+    return any(
+        abs(value) == total
+        for row in rows
+        if row.index not in inside
+        for number in row.numbers
+        for value in number.readings
+    )
