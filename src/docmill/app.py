@@ -34,7 +34,7 @@ from docmill.documents.links import SignedLinks
 from docmill.documents.previews import PageViews, PreviewSandbox, SharedRuns
 from docmill.documents.watched import WatchedBucket
 from docmill.extract.search import SearchModel
-from docmill.jobs import api, downloads, events, pages, upload
+from docmill.jobs import api, document_pages, downloads, events, pages, upload
 from docmill.jobs.access import SiteJobs
 from docmill.jobs.estimator import Estimator
 from docmill.jobs.live import LiveChanges
@@ -443,6 +443,7 @@ ROUTERS: Final = (
     events.router,
     api.catalog_router,
     pages.router,
+    document_pages.router,
     documents_pages.router,
 )
 

@@ -346,6 +346,36 @@ class Command:
 
 
 @dataclass(frozen=True, slots=True)
+class ShownValue:
+    """One value of a result for people: what it is called, and where on which page it stands."""
+
+    label: str
+    text: str
+    page: int | None = None
+    box: Sequence[float] | None = None
+    doubtful: bool = False
+    number: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ShownTable:
+    """Rows of a result under headings; the label of a cell is that of its column."""
+
+    title: str
+    columns: Sequence[str]
+    rows: Sequence[Sequence[ShownValue]]
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A result as people read it: groups of values by title, tables, and text in passages."""
+
+    groups: Sequence[tuple[str, Sequence[ShownValue]]] = ()
+    tables: Sequence[ShownTable] = ()
+    passages: Sequence[ShownValue] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Room:
     """What stands around a pipeline. All but `name` is optional.
 
@@ -366,6 +396,8 @@ class Room:
     - `validator`: a `Validator` of the files that its pipeline makes, run in a confined process.
     - `confined_runs`: further objects with a pipeline's contract, which its pages may run over a
       document in a confined process.
+    - `titles`: what people call its pipeline and its mappings, by name.
+    - `show`: `show(data) -> Shown`: a result as people read it, for the page of a document.
     """
 
     name: str
@@ -383,6 +415,8 @@ class Room:
     run_options: Reference | None = None
     validator: Reference | None = None
     confined_runs: tuple[Reference, ...] = ()
+    titles: Mapping[str, str] = field(default_factory=dict[str, str])
+    show: Reference | None = None
 
 
 # By name, the fields of an upload's form that a route knows, each checked by a function.

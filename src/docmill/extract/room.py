@@ -8,6 +8,8 @@ room: Final = Room(
     name="extract",
     pipeline="extract",
     package="docmill.extract",
+    titles={"extract": "Any document"},
+    show="docmill.extract.show:show_extract",
     formats=(
         Format(
             name="markdown",

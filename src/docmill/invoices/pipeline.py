@@ -47,7 +47,8 @@ class InvoicePipeline:
             "warnings": warnings,
             **_read_data(pages, xml, [] if xml else source.options.get("lessons", [])),
         }
-        tools.progress(100, f"{len(data['lines'])} lines found")
+        count = len(data["lines"])
+        tools.progress(100, "1 line found" if count == 1 else f"{count} lines found")
         if not source.mapping:
             return Output(data, summary=summarize_invoice(data, check=len(data["review"])))
         return _write_document(data, source.mapping, source.options)

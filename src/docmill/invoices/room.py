@@ -8,6 +8,13 @@ room: Final = Room(
     name="invoices",
     pipeline="invoice",
     package="docmill.invoices",
+    titles={
+        "invoice": "Invoice",
+        "pt_simon_invoice_v1": "Coretax e-Faktur (Indonesia)",
+        "ubl_invoice_v1": "UBL 2.1",
+        "cii_invoice_v1": "CII (Factur-X)",
+    },
+    show="docmill.invoices.show:show_invoice",
     tables=(
         Table(
             rows="reviews",

@@ -8,6 +8,8 @@ room: Final = Room(
     name="study",
     pipeline="study",
     package="docmill.study",
+    titles={"study": "Study cards"},
+    show="docmill.study.show:show_study",
     formats=(
         Format(
             name="csv",

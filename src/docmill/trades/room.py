@@ -8,6 +8,8 @@ room: Final = Room(
     name="trades",
     pipeline="trades",
     package="docmill.trades",
+    titles={"trades": "Trade note"},
+    show="docmill.trades.show:show_trades",
     tables=(
         Table(
             rows="trades",

@@ -1,5 +1,6 @@
-// The page of one job: drawn anew by the server whenever the job changes, with its folds as they were.
+// The page of one document: drawn anew by the server whenever the job changes, with its folds as they were.
 
+import { begin } from "./pointing.js";
 import { applyToAll, confirmDelete } from "./actions.js";
 import { showProblem, announce, showTimes } from "./messages.js";
 
@@ -18,9 +19,10 @@ async function redraw() {
   }
   const key = old.contains(document.activeElement) ? document.activeElement.dataset.key : undefined;
   if (old.dataset.status !== fresh.dataset.status)
-    announce(fresh.querySelector("h1").textContent, fresh.querySelector("#badge").textContent);
+    announce(fresh.dataset.name, fresh.querySelector("#badge").textContent);
   showTimes(fresh);
   old.replaceWith(fresh);
+  begin(fresh);
   if (key) (fresh.querySelector(`[data-key="${key}"]`) ?? fresh.querySelector("[data-key]"))?.focus();
   follow();
 }
@@ -50,7 +52,7 @@ document.addEventListener("click", async (event) => {
   const button = event.target.closest("[data-act]");
   if (!button) return;
   const what = button.dataset.act;
-  if (what === "delete" && !(await confirmDelete(`Delete ${job().querySelector("h1").textContent}?`))) return;
+  if (what === "delete" && !(await confirmDelete(`Delete ${job().dataset.name}?`))) return;
   button.disabled = true;
   const done = await applyToAll(what, [id]);
   if (done && what === "delete") location.href = "/queue";
@@ -58,4 +60,5 @@ document.addEventListener("click", async (event) => {
 });
 
 showTimes(job());
+begin(job());
 follow();
