@@ -56,7 +56,7 @@ def describe_trouble(job: Job) -> str | None:
     """The one sentence about what is wrong with a job."""
     if is_expired(job):
         return FAULTS["EXPIRED"].says
-    return job.error_message
+    return job.reason or job.error_message
 
 
 def describe_progress(job: Job, shape: JobModel) -> str:
@@ -258,7 +258,7 @@ async def render_row(site: Site, job: Job) -> str:
     ready = job.status is Status.COMPLETE and not is_expired(job)
     facts: dict[str, Any] = {
         "active": job.status in ACTIVE,
-        "failed": job.status is Status.FAILED,
+        "failed": _can_retry(shown),
         "running": job.status is Status.PROCESSING,
         "ready": ready,
         "links": find_rooms().job_links(job.pipeline, job.mapping) if ready else [],
@@ -320,7 +320,7 @@ async def job_page(job_id: str, site: CurrentSite, owner: CurrentOwner) -> Respo
         "job.html",
         job=shown,
         active=job.status in ACTIVE,
-        failed=job.status is Status.FAILED,
+        failed=_can_retry(shown),
         ready=ready,
         links=find_rooms().job_links(job.pipeline, job.mapping) if ready else [],
         detail=describe_progress(job, shown),
@@ -332,6 +332,10 @@ async def job_page(job_id: str, site: CurrentSite, owner: CurrentOwner) -> Respo
         read=read,
         raw=json.dumps(raw, indent=2, ensure_ascii=False),
     )
+
+
+def _can_retry(job: JobModel) -> bool:
+    return any(action.name == "retry" for action in job.actions)
 
 
 def _find_fault(job: Job) -> Fault | None:
