@@ -10,7 +10,7 @@ from docmill.processes.web import list_preview_runs
 LOAD = """
 import json, sys
 import docmill.sandbox.fork_server
-from docmill.core import plugins
+from docmill.core import installed
 loaded = installed.load_pipelines(sys.argv[1:], warm=True)
 print(json.dumps({"modules": sorted(sys.modules), "broken": loaded.broken}))
 """

@@ -7,6 +7,7 @@ from docmill.core.plugins import Command, Format, MenuEntry, Room, Table
 room: Final = Room(
     name="extract",
     pipeline="extract",
+    noun="document",
     package="docmill.extract",
     titles={"extract": "Any document"},
     show="docmill.extract.show:show_extract",

@@ -23,7 +23,14 @@ from docmill.jobs import preview, queries, results
 from docmill.jobs.api import JobAttemptModel, JobEventModel, build_job
 from docmill.jobs.downloads import PARTIAL_STATUSES
 from docmill.jobs.estimator import Estimator
-from docmill.jobs.pages import describe_progress, describe_reading, describe_trouble, is_expired
+from docmill.jobs.formats import list_formats
+from docmill.jobs.pages import (
+    can_retry,
+    describe_progress,
+    describe_reading,
+    describe_trouble,
+    is_expired,
+)
 from docmill.jobs.queries import JobEvent
 from docmill.queue import steps
 from docmill.queue.enqueue import find_own_job
@@ -102,7 +109,8 @@ async def job_page(job_id: str, site: CurrentSite, owner: CurrentOwner) -> Respo
         "job.html",
         job=shown,
         active=job.status in ACTIVE,
-        failed=job.status is Status.FAILED,
+        failed=can_retry(shown),
+        actions=[one for one in shown.actions if one.name != "retry"],
         ready=ready,
         links=rooms.job_links(job.pipeline, job.mapping) if ready else [],
         detail=describe_progress(job, shown),
@@ -115,7 +123,7 @@ async def job_page(job_id: str, site: CurrentSite, owner: CurrentOwner) -> Respo
         is_pdf=job.content_type == PDF,
         kind=rooms.title_of(job.pipeline),
         written=rooms.title_of(job.mapping or ""),
-        formats=[],
+        formats=await list_formats(site, job),
         **describe_reading(job),
         read=read,
         raw=json.dumps(raw, indent=2, ensure_ascii=False),
@@ -158,7 +166,7 @@ def _describe_event(event: JobEvent) -> str:
 
 
 async def _load_preview(site: Site, job: Job) -> Preview | None:
-    if job.result_key is None:
+    if job.result_key is None and job.reading_key is None:
         return None
     async with read_connection(site.pool) as conn:
         data = await results.find_result(conn, job.id, "data")

@@ -52,7 +52,7 @@ def describe_trouble(job: Job) -> str | None:
     """The one sentence about what is wrong with a job."""
     if is_expired(job):
         return FAULTS["EXPIRED"].says
-    return job.error_message
+    return job.reason or job.error_message
 
 
 def describe_progress(job: Job, shape: JobModel) -> str:
@@ -289,7 +289,7 @@ async def render_row(site: Site, job: Job) -> str:
     ready = job.status is Status.COMPLETE and not is_expired(job)
     facts: dict[str, Any] = {
         "active": job.status in ACTIVE,
-        "failed": job.status is Status.FAILED,
+        "failed": can_retry(shown),
         "running": job.status is Status.PROCESSING,
         "ready": ready,
         "links": find_rooms().job_links(job.pipeline, job.mapping) if ready else [],
@@ -303,6 +303,10 @@ async def render_row(site: Site, job: Job) -> str:
         **describe_reading(job),
     }
     return render.render_template("row.html", job=shown, **facts)
+
+
+def can_retry(job: JobModel) -> bool:
+    return any(action.name == "retry" for action in job.actions)
 
 
 def describe_reading(job: Job) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 import { begin } from "./pointing.js";
 import { applyToAll, confirmDelete } from "./actions.js";
-import { showProblem, announce, showTimes } from "./messages.js";
+import { announce, readProblem, showProblem, showTimes } from "./messages.js";
 
 const job = () => document.querySelector("#job");
 const id = job().dataset.job;
@@ -48,7 +48,20 @@ function soon() {
   timer ||= setTimeout(() => { timer = 0; redraw(); }, 300);
 }
 
+// What else can be done: a request without a body, whose answer may be another job.
+async function post(button) {
+  button.disabled = true;
+  const answer = await fetch(button.dataset.post, { method: "POST" }).catch(() => null);
+  const body = answer?.ok ? await answer.json() : null;
+  if (!body) showProblem((await readProblem(answer)).title);
+  const other = body?.job?.id ?? id;
+  if (other !== id) location.href = `/jobs/${other}`;
+  else await redraw();
+}
+
 document.addEventListener("click", async (event) => {
+  const other = event.target.closest("[data-post]");
+  if (other) return post(other);
   const button = event.target.closest("[data-act]");
   if (!button) return;
   const what = button.dataset.act;
