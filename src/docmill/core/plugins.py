@@ -405,36 +405,6 @@ class Command:
 
 
 @dataclass(frozen=True, slots=True)
-class ShownValue:
-    """One value of a result for people: what it is called, and where on which page it stands."""
-
-    label: str
-    text: str
-    page: int | None = None
-    box: Sequence[float] | None = None
-    doubtful: bool = False
-    number: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class ShownTable:
-    """Rows of a result under headings; the label of a cell is that of its column."""
-
-    title: str
-    columns: Sequence[str]
-    rows: Sequence[Sequence[ShownValue]]
-
-
-@dataclass(frozen=True, slots=True)
-class Shown:
-    """A result as people read it: groups of values by title, tables, and text in passages."""
-
-    groups: Sequence[tuple[str, Sequence[ShownValue]]] = ()
-    tables: Sequence[ShownTable] = ()
-    passages: Sequence[ShownValue] = ()
-
-
-@dataclass(frozen=True, slots=True)
 class Room:
     """What stands around a pipeline. All but `name` is optional.
 
@@ -457,7 +427,7 @@ class Room:
     - `confined_runs`: further objects with a pipeline's contract, which its pages may run over a
       document in a confined process.
     - `titles`: what people call its pipeline and its mappings, by name.
-    - `show`: `show(data) -> Shown`: a result as people read it, for the page of a document.
+    - `show`: `show(data) -> Shown` (`core/shown.py`): a result as people read it.
     """
 
     name: str

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, Final
 
-from docmill.core.plugins import Shown, ShownTable, ShownValue
+from docmill.core.shown import Shown, ShownTable, ShownValue
 
 MOST_TABLES: Final = 20
 MOST_ROWS: Final = 100

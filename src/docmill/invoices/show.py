@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from docmill.core.amounts import group_thousands
-from docmill.core.plugins import Shown, ShownTable, ShownValue
+from docmill.core.shown import Shown, ShownTable, ShownValue
 from docmill.invoices.fields import (
     FIELDS,
     GROUPS,

@@ -15,7 +15,8 @@ from starlette.responses import RedirectResponse, Response
 from docmill.core.faults import FAULTS, DocmillError, Fault
 from docmill.core.installed import find_rooms
 from docmill.core.jobs import ACTIVE, Job, Status
-from docmill.core.plugins import PDF, Shown, resolve
+from docmill.core.plugins import PDF, resolve
+from docmill.core.shown import Shown
 from docmill.db.pool import read_connection
 from docmill.documents import queries as documents_queries
 from docmill.documents.originals import make_pdf_link

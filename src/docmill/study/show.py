@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from docmill.core.plugins import Shown, ShownTable, ShownValue
+from docmill.core.shown import Shown, ShownTable, ShownValue
 
 MOST: Final = 200
 

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from docmill.core.amounts import find_mark, group_thousands
 from docmill.core.fields import ValueKind
-from docmill.core.plugins import Shown, ShownValue
+from docmill.core.shown import Shown, ShownValue
 from docmill.trades.fields import FIELDS, TradeField
 
 NUMBERS: Final = frozenset({ValueKind.AMOUNT, ValueKind.NUMBER, ValueKind.INTEGER})
