@@ -34,7 +34,16 @@ from docmill.documents.links import SignedLinks
 from docmill.documents.previews import PageViews, PreviewSandbox, SharedRuns
 from docmill.documents.watched import WatchedBucket
 from docmill.extract.search import SearchModel
-from docmill.jobs import api, downloads, events, pages, sample_pages, upload
+from docmill.jobs import (
+    api,
+    document_pages,
+    downloads,
+    events,
+    pages,
+    read_as,
+    sample_pages,
+    upload,
+)
 from docmill.jobs.access import SiteJobs
 from docmill.jobs.estimator import Estimator
 from docmill.jobs.live import LiveChanges
@@ -151,7 +160,7 @@ def _check_mappings(installed: set[str], allowed: Sequence[str], default: str) -
             "DOCMILL_MAPPINGS and DOCMILL_DEFAULT_MAPPING take these: "
             f"{', '.join(sorted(installed))}."
         )
-    if allowed and default not in allowed:
+    if allowed and default not in {*allowed, AUTO}:
         raise StartError(
             f"The default mapping {default} is not allowed.\n"
             f"Set DOCMILL_DEFAULT_MAPPING to one of DOCMILL_MAPPINGS: {', '.join(allowed)}."
@@ -207,6 +216,8 @@ def _drop_nulls(_: Any, __: str, event: EventDict) -> EventDict:
     return {key: value for key, value in event.items() if value is not None}
 
 
+# Where it may not be asked for, the first of those allowed is the default.
+AUTO: Final = "auto"
 # What comes by a bucket has nobody waiting for it: 5, 15 and 60 minutes.
 BUCKET_RETRY: Final = RetryRule(attempts=4, delays_seconds=(300, 900, 3600))
 
@@ -434,6 +445,7 @@ PACKAGES: Final = ("docmill.jobs", "docmill.documents")
 ROUTERS: Final = (
     upload.router,
     api.router,
+    read_as.router,
     downloads.router,
     originals.router,
     originals.files_router,
@@ -444,6 +456,7 @@ ROUTERS: Final = (
     api.catalog_router,
     pages.router,
     sample_pages.router,
+    document_pages.router,
     documents_pages.router,
 )
 

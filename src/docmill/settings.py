@@ -133,13 +133,18 @@ class Settings(BaseSettings):
         description="Proxies (addresses, networks) whose X-Forwarded-For is believed, with commas",
     )
     disk_limit_percent: int = Field(90, ge=1, le=100, description="Fuller than this: no uploads")
-    default_pipeline: str = Field("invoice", description="Pipeline of POST /api/upload")
+    default_pipeline: str = Field(
+        "auto",
+        description="Pipeline of POST /api/upload; `auto` tells by its content what a document is",
+    )
     documents_pipeline: str = Field("extract", description="Pipeline of POST /documents")
     mappings: Annotated[tuple[str, ...], NoDecode] = Field(
         (), description="Mappings that may be asked for, with commas; empty: all installed"
     )
     default_mapping: str = Field(
-        "pt_simon_invoice_v1", description="Mapping of those who ask for none"
+        "auto",
+        description="Mapping of those who ask for none; `auto`: Coretax for rupiah and parties in "
+        "Indonesia, else UBL",
     )
     docling: bool = Field(False, description="Also answer as docling-serve does, under /v1")
     share_results: bool = Field(

@@ -1,4 +1,4 @@
-"""The page of one job, while it runs and when it has ended."""
+"""The page of one document, while its job runs and when that has ended."""
 
 import re
 
@@ -21,10 +21,19 @@ def test_a_finished_job_shows_what_happened_and_what_came_out(page: Page) -> Non
     people.choose(page, people.invoice(1))
     expect_badge(page, "invoice 1.pdf", "Ready")
     people.open_job(page, "invoice 1.pdf")
+    expect(page.get_by_role("heading", level=1)).to_have_text("PT Sinar Jaya")
+    number = page.locator("dd", has_text="INV/2025/03/0017")
+    number.focus()
+    expect(page.locator(".sheet rect")).to_be_in_viewport()
+    expect(page.get_by_role("region", name="Lines, 1")).to_contain_text("Kertas A4 no. 1")
+    axe_everywhere(page)
+    page.set_viewport_size({"width": 1280, "height": 720})
+    page.get_by_text("How it was made").click()
     steps = page.locator(".line li")
     expect(steps.first).to_contain_text("Received and stored")
     expect(steps.last).to_contain_text(re.compile(r"Finished.* later", re.DOTALL))
-    expect(page.get_by_role("table")).to_contain_text("complete")
+    expect(page.get_by_role("region", name="Table of attempts")).to_contain_text("complete")
+    page.get_by_text("XML Coretax e-Faktur (Indonesia)").click()
     expect(page.locator(".xml")).to_contain_text("<BuyerName>CV Maju Makmur</BuyerName>")
     page.get_by_text("Data JSON").click()
     expect(page.locator(".tree")).to_contain_text("INV/2025/03/0017")
@@ -32,8 +41,15 @@ def test_a_finished_job_shows_what_happened_and_what_came_out(page: Page) -> Non
     expect(page.get_by_role("region", name="Raw events")).to_contain_text('"kind": "created"')
     axe_everywhere(page)
     with page.expect_download() as taken:
-        page.get_by_role("link", name="View PDF").click()
+        page.get_by_role("link", name="Original").click()
     assert taken.value.path().read_bytes() == people.invoice(1)["buffer"]
+    view = page.get_by_role("link", name="View PDF")
+    assert view.get_attribute("target") == "_blank"
+    opened = page.request.get(view.get_attribute("href") or "")
+    assert opened.body() == people.invoice(1)["buffer"]
+    assert opened.headers["content-disposition"].startswith("inline")
+    assert opened.headers["content-type"] == "application/pdf"
+    assert opened.headers["x-content-type-options"] == "nosniff"
 
 
 def test_a_running_job_is_followed_to_its_end(page: Page) -> None:
@@ -43,7 +59,7 @@ def test_a_running_job_is_followed_to_its_end(page: Page) -> None:
     expect(page.locator("#job")).to_contain_text(re.compile(r"(?:page|passage) \d+ of \d+"))
     axe_everywhere(page)
     expect(page.locator("#badge")).to_have_text("Ready")
-    expect(page.locator(".tree")).to_be_visible()
+    expect(page.locator(".passage").first).to_be_visible()
     page.get_by_role("button", name="Delete").click()
     page.get_by_role("dialog").get_by_role("button", name="Delete").click()
     page.wait_for_url("**/queue")

@@ -44,6 +44,14 @@ def test_a_question_leads_to_the_passage_on_its_page(page: Page) -> None:
     axe_everywhere(page)
 
 
+@pytest.mark.usefixtures("read")
+def test_nonsense_finds_nothing(page: Page) -> None:
+    page.goto("/search?q=xqzzt+blorf+vrangle")
+
+    expect(page.get_by_role("status")).to_contain_text("Nothing found")
+    expect(page.locator(".hits")).to_have_count(0)
+
+
 def test_nothing_found_says_what_to_do(page: Page) -> None:
     page.goto("/search?q=unheard-of")
 

@@ -48,7 +48,8 @@ room = Room("bare")
 
 def references(room: Room) -> list[str]:
     return [
-        *(one.write for one in room.formats),
+        *filter(None, (ref for one in room.formats for ref in (one.write, one.make, one.check))),
+        *(one.when for one in room.job_actions if one.when),
         *(one.write for one in room.tables),
         *(one.exist for one in room.tables if one.exist),
         *(one.target for one in room.commands),

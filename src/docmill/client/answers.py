@@ -106,6 +106,7 @@ class RemoteJob:
     error_code: str | None = None
     error_message: str | None = None
     outcome: str = ""
+    reason: str | None = None
     facts: Mapping[str, Any] = field(default_factory=dict[str, Any], repr=False)
 
     @property
@@ -127,6 +128,7 @@ class RemoteJob:
             pipeline=facts["pipeline"],
             error_code=facts["error_code"],
             error_message=facts["error_message"],
+            reason=facts.get("reason"),
             outcome=outcome,
             facts=facts,
         )
@@ -138,5 +140,7 @@ class JobFailed(Refused):
     def __init__(self, job: RemoteJob) -> None:
         code = job.error_code or str(job.status).upper()
         says = f"{job.error_message or f'The job is {job.status}'}."
-        super().__init__(says, "Look at the job's attempts.", code=code, jobs=[job.id])
+        super().__init__(
+            says, job.reason or "Look at the job's attempts.", code=code, jobs=[job.id]
+        )
         self.job: RemoteJob = job

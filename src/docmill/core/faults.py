@@ -109,7 +109,7 @@ _ROWS: Final = (
         "GW_4XX",
         422,
         "Couldn't convert with this mapping",
-        "Look at the job's attempts, or choose another mapping.",
+        "Its reason says why; what was read is kept: review it, or download it in another format.",
     ),
     Fault(
         "NO_INVOICE",
@@ -401,13 +401,22 @@ FAULTS: Final[Mapping[str, Fault]] = {row.code: row.fill({}) for row in _ROWS}
 
 
 class DocmillError(Exception):
-    """The one exception that crosses modules: a fault, facts for the answer, detail for the log."""
+    """The one exception that crosses modules: a fault, facts for the answer, detail for the log.
+
+    The fact `reason` is a sentence for the owner of the document: no paths, and of the document's
+    text only what is safe to show.
+    """
 
     def __init__(self, code: str, detail: str = "", /, **facts: object) -> None:
         self.fault: Fault = FAULTS[code].fill(facts)
         self.detail: str = detail
         self.facts: dict[str, object] = facts
         super().__init__(f"{code}: {detail or self.fault.says}")
+
+    @property
+    def reason(self) -> str:
+        """The sentence that says why, for whoever sent the document; empty where none is known."""
+        return str(self.facts.get("reason") or "")
 
 
 class CommandError(Exception):

@@ -80,6 +80,11 @@ class Rooms:
         links = (one for room in self.of(pipeline) for one in room.job_links)
         return [one for one in links if mapping or not one.mapped]
 
+    def title_of(self, name: str) -> str:
+        """What people call a pipeline or a mapping; one without a title is called by its name."""
+        titles = (room.titles[name] for room in self.rooms.values() if name in room.titles)
+        return next(titles, name)
+
     @property
     def confined_runs(self) -> list[Reference]:
         return [one for room in self.rooms.values() for one in room.confined_runs]

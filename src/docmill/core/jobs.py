@@ -234,13 +234,16 @@ class Usage:
 class About:
     """What a run tells of its reading: in short, and how it chose to read, if it did.
 
-    `mapping` is the job's where `pipeline` is another than was asked for.
+    `mapping` is the job's where `pipeline` is another than was asked for. `refusal` is why no
+    document could be made of it; `written` the mapping of the one that was.
     """
 
     summary: Summary | None = None
     pipeline: str | None = None
     mapping: str | None = None
     decision: str | None = None
+    refusal: str | None = None
+    written: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,8 +263,9 @@ class Finished:
 class Broke:
     """`delay` is the shortest wait before another try, if somebody asked for one.
 
-    `says` is the sentence for people where the fault's own is not enough. `once`: one more try is
-    worth it, although the fault is not one that is retried.
+    `says` is the sentence for people where the fault's own is not enough, `reason` the one that
+    says why. `once`: one more try is worth it, although the fault is not one that is retried.
+    `reading`: what was read all the same.
     """
 
     code: str
@@ -270,6 +274,8 @@ class Broke:
     delay: timedelta | None = None
     says: str = ""
     once: bool = False
+    reason: str = ""
+    reading: Finished | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -324,6 +330,7 @@ class Move:
     document: StoredResult | None = None
     rows: Mapping[str, bytes] = field(default_factory=dict[str, bytes])
     about: About = field(default_factory=About)
+    reason: str | None = None
 
 
 def settle(job: Claimed, ending: Ending, *, retry: Retry, chance: float) -> Move:
@@ -353,6 +360,7 @@ def _settle_broken(
     delay = None if outcome == "lost" else retry.delay(job.attempt_count, chance)
     if delay is not None and broke.delay is not None:
         delay = max(delay, broke.delay)
+    kept = None if again else broke.reading
     return Move(
         Status.QUEUED if again else Status.FAILED,
         outcome if again or outcome == "lost" else "failed",
@@ -361,4 +369,8 @@ def _settle_broken(
         detail=broke.detail,
         stack=broke.stack,
         delay=delay if again else None,
+        reason=broke.reason or f"{broke.says or fault.final}.",
+        result=kept and kept.result,
+        rows=kept.rows if kept else {},
+        about=kept.about if kept else About(),
     )

@@ -8,8 +8,8 @@ A package registers one or two objects in its `pyproject.toml`:
     [project.entry-points."docmill.rooms"]          its tables, formats, pages and commands
     wordcount = "docmill_wordcount:room"
 
-A `Pipeline` may also keep the protocols `FindsFields`, `HasMappings` and `WarmsUp`; a `Room` says
-the rest. There are no other hooks, and docmill's own are registered in the same way.
+A `Pipeline` may also keep the protocols `FindsFields`, `HasMappings`, `Recognizes` and `WarmsUp`; a
+`Room` says the rest. There are no other hooks, and docmill's own are registered in the same way.
 """
 
 import time
@@ -29,6 +29,11 @@ ROOMS: Final = "docmill.rooms"
 PDF: Final = "application/pdf"
 DOCX: Final = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
 TEXT: Final = "text/plain"
+# The pipeline that looks at a document and reads it as another would.
+AUTO: Final = "auto"
+# What it is told besides: the options of each pipeline, and those that are run elsewhere.
+BY_PIPELINE: Final = "by_pipeline"
+ELSEWHERE: Final = "elsewhere"
 
 # A step is kept this often at most: what takes less is done again sooner than it is looked up.
 STEP_SECONDS: Final = 3.0
@@ -142,6 +147,7 @@ class Tools:
     - `memory`: for long work that a later attempt need not do again; see `Steps`.
     - `size(pages)`: how many pages the run is about to read, as soon as it is known: a long run may
       be put off in favour of short ones. `open_document` calls it.
+    - `document`: its pages, where somebody has opened it already; `open_document` then gives these.
     """
 
     progress: Callable[[int, str], None]
@@ -150,6 +156,7 @@ class Tools:
     rows: bool = False
     memory: Memory = NO_MEMORY
     size: Callable[[int], None] = lambda _: None
+    document: Any = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,6 +177,9 @@ class Output:
     - `rows`: what goes into tables (`Table.rows`), in the transaction that completes the job.
     - `summary`: what the queue shows of it: `title`, `number`, `date`, `amount`, `currency`, `note`
       as texts, `check` as the number of values to look at; all optional. See `core/summaries.py`.
+    - `mapping`: the one the artifact was written in, where the run chose it.
+    - `refusal`: why no artifact could be made of the data, in a sentence for the owner: the job
+      fails with GW_4XX, and the data is kept.
     - `pipeline`, `decision`: of a run that chose how to read: what it read as, and why.
     """
 
@@ -179,6 +189,8 @@ class Output:
         default_factory=dict[str, Sequence[Mapping[str, Any]]]
     )
     summary: Summary = field(default_factory=dict[str, Any])
+    mapping: str = ""
+    refusal: str = ""
     pipeline: str = ""
     decision: str = ""
 
@@ -227,6 +239,28 @@ class HasMappings(Protocol):
     def mappings(self) -> tuple[str, ...]: ...
 
 
+@dataclass(frozen=True, slots=True)
+class Recognition:
+    """How sure a pipeline is that a document is one of its own, from 0 to 1, and why.
+
+    - `sentence`: for the owner, such as `Read as an invoice: it says Invoice, and its sums add up.`
+    """
+
+    score: float
+    sentence: str
+
+
+@runtime_checkable
+class Recognizes(Protocol):
+    """A pipeline that can tell its documents from others; `auto` asks each, and takes the surest.
+
+    - `recognize`: looks at the first pages (`docmill.reading.pages.Page`). Who reads any document
+      says 0.5: who is surer goes first, and who is not leaves it to them.
+    """
+
+    def recognize(self, source: Source, pages: Sequence[Any]) -> Recognition: ...
+
+
 @runtime_checkable
 class WarmsUp(Protocol):
     """A pipeline that loads something all its runs share, such as a model.
@@ -267,13 +301,18 @@ class Format:
     - `content_type`, `ending`: of the file: `text/csv; charset=utf-8`, `.csv`.
     - `write`: `write(data, title) -> bytes`, with the result's data and the document's name without
       its ending. It is called in a thread of the web process.
+    - `make`: instead of it `async make(site, job, data) -> bytes`, for one that needs more than the
+      data, such as the owner's settings or the document itself.
+    - `check`: `async check(site, job, data) -> str`: why it can't be written, empty where it can.
     """
 
     name: str
     label: str
     content_type: str
     ending: str
-    write: Reference
+    write: Reference = ""
+    make: Reference = ""
+    check: Reference = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -312,6 +351,26 @@ class JobLink:
     icon: str
     address: str
     mapped: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class JobAction:
+    """What can be done about a failed job of the room's pipeline, beside its reason.
+
+    - `name`: for programs; `label`: what the button says.
+    - `address`: the request, `{id}` for the job's id; `method`: GET is a page or a download.
+    - `codes`: the faults it helps with.
+    - `reading`: only where what was read is kept.
+    - `when`: `when(job) -> bool`, to offer it only to some of them.
+    """
+
+    name: str
+    label: str
+    address: str
+    codes: frozenset[str] = frozenset()
+    method: str = "GET"
+    reading: bool = False
+    when: Reference | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -356,7 +415,8 @@ class Room:
     - `pipeline`: the pipeline whose jobs its formats, links and options are for.
     - `package`: the Python package whose folders `templates/` and `static/` its pages use.
     - `enabled_by`: the name of a setting; the room has no pages where that is off.
-    - `formats`, `tables`, `job_links`, `menu`, `commands`: see their classes.
+    - `noun`: what its pipeline reads, as in `Read as trade note`; without one nobody is offered it.
+    - `formats`, `tables`, `job_links`, `job_actions`, `menu`, `commands`: see their classes.
     - `routers`: FastAPI's `APIRouter`s, written with `docmill.web` (`site`, `render`, `params`);
       `site.find(JobAccess)` is for jobs and results.
     - `settings`: names of settings that each run of the pipeline gets as options.
@@ -366,16 +426,20 @@ class Room:
     - `validator`: a `Validator` of the files that its pipeline makes, run in a confined process.
     - `confined_runs`: further objects with a pipeline's contract, which its pages may run over a
       document in a confined process.
+    - `titles`: what people call its pipeline and its mappings, by name.
+    - `show`: `show(data) -> Shown` (`core/shown.py`): a result as people read it.
     """
 
     name: str
     pipeline: str = ""
+    noun: str = ""
     package: str = ""
     enabled_by: str = ""
     formats: tuple[Format, ...] = ()
     tables: tuple[Table, ...] = ()
     routers: tuple[Reference, ...] = ()
     job_links: tuple[JobLink, ...] = ()
+    job_actions: tuple[JobAction, ...] = ()
     menu: tuple[MenuEntry, ...] = ()
     commands: tuple[Command, ...] = ()
     settings: tuple[str, ...] = ()
@@ -383,6 +447,8 @@ class Room:
     run_options: Reference | None = None
     validator: Reference | None = None
     confined_runs: tuple[Reference, ...] = ()
+    titles: Mapping[str, str] = field(default_factory=dict[str, str])
+    show: Reference | None = None
 
 
 # By name, the fields of an upload's form that a route knows, each checked by a function.

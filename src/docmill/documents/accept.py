@@ -282,7 +282,9 @@ async def _repeat_request(
     """
     job_id, sha256 = before
     job, asked = await _load_job(conn, job_id), await enqueue.read_options(conn, job_id)
-    same = (job.pipeline, job.mapping) == (wanted.pipeline, wanted.mapping)
+    # One that was read as something without mappings has dropped the one it was sent with.
+    dropped = job.mapping is None and job.pipeline != job.requested_pipeline
+    same = job.requested_pipeline == wanted.pipeline and (dropped or job.mapping == wanted.mapping)
     if sha256 != document.sha256 or not same or _own_options(asked) != _own_options(wanted.options):
         raise DocmillError("KEY_REUSED")
     return Accepted(job, AcceptOutcome.EXISTING)

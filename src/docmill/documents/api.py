@@ -327,6 +327,7 @@ pages_router = APIRouter(prefix="/api/jobs/{job_id}/pages", tags=["reviews"])
 PAGE_FAULTS: Final = problems.fault_responses(
     *problems.LOOKUP_FAULTS, "EXPIRED", "NOT_FOUND", "BAD_PDF", "TIMED_OUT", "DAMAGED"
 )
+THUMBNAIL_PIXELS: Final = 160  # on its longer side
 Number = Annotated[int, Path(ge=1, le=100_000, description="Counted from 1")]
 
 
@@ -354,15 +355,16 @@ KnownTag = Annotated[str | None, Header(alias="if-none-match")]
     | {200: {"description": "The picture", "content": {"image/png": {}}}, 304: {"description": ""}},
 )
 async def page_picture(
-    job_id: str, number: Number, place: Context, owner: CurrentOwner, known: KnownTag = None
+    job_id: str, number: Number, place: Context, owner: CurrentOwner, small: bool = False
 ) -> Response:
-    """Drawn in a confined child, at 144 dpi or what keeps it within four million pixels."""
-    found = await _draw_page(job_id, number, place, owner)
+    """Drawn in a confined child, at 144 dpi or what keeps it within four million pixels; with
+    `small` as a thumbnail."""
+    found = await _draw_page(job_id, number, place, owner, wide=THUMBNAIL_PIXELS if small else 0)
     return _make_cacheable(
         found.artifact.content if found.artifact else b"",
         "image/png",
-        f'"{job_id[:8]}-{number}-1"',
-        known,
+        f'"{job_id[:8]}-{number}-{"s" if small else ""}1"',
+        place.request.headers.get("if-none-match"),
     )
 
 
@@ -380,11 +382,13 @@ async def page_words(
     return _make_cacheable(found.data, "application/json", f'"{job_id[:8]}-{number}-w1"', known)
 
 
-async def _draw_page(job_id: str, number: int, place: PageContext, owner: Owner) -> RunReturned:
+async def _draw_page(
+    job_id: str, number: int, place: PageContext, owner: Owner, *, wide: int = 0
+) -> RunReturned:
     async with read_connection(place.site.pool) as conn:
         job = await find_visible_job(conn, owner, job_id)
     return await run_unless_gone(
-        place.request, place.site.find(PageViews).page(job, number, owner.key)
+        place.request, place.site.find(PageViews).page(job, number, owner.key, wide=wide)
     )
 
 

@@ -143,6 +143,9 @@ async def _wait_for_disconnect(request: Request) -> None:
         pass
 
 
+PageKey = tuple[UUID, int, int]  # the document, its page, and how wide the picture is
+
+
 class PageViews:
     """Pages as they were drawn, the last ones kept; two who ask at once wait for one drawing."""
 
@@ -150,19 +153,20 @@ class PageViews:
         self._shares: SharedRuns = shares
         self._site: Site = site
         self._room: int = most_bytes
-        self._kept: OrderedDict[tuple[UUID, int], RunReturned] = OrderedDict()
-        self._drawing: dict[tuple[UUID, int], asyncio.Task[RunReturned]] = {}
+        self._kept: OrderedDict[PageKey, RunReturned] = OrderedDict()
+        self._drawing: dict[PageKey, asyncio.Task[RunReturned]] = {}
         self._askers: Counter[asyncio.Task[RunReturned]] = Counter()
 
-    async def page(self, job: Job, number: int, owner: OwnerKey) -> RunReturned:
-        """What nobody waits for any more is not drawn."""
-        key = (job.document_id, number)
+    async def page(self, job: Job, number: int, owner: OwnerKey, *, wide: int = 0) -> RunReturned:
+        """What nobody waits for any more is not drawn. `wide`: a thumbnail of so many pixels."""
+        key = (job.document_id, number, wide)
         if kept := self._kept.get(key):
             self._kept.move_to_end(key)
             return kept
         drawing = self._drawing.get(key)
         if drawing is None:
-            asked = self._shares.run(self._site, job, owner, VIEWER, {"page": number})
+            options = {"page": number, "wide": wide} if wide else {"page": number}
+            asked = self._shares.run(self._site, job, owner, VIEWER, options)
             drawing = self._drawing[key] = asyncio.create_task(asked)
             drawing.add_done_callback(lambda done: self._keep(key, done))
         self._askers[drawing] += 1
@@ -175,11 +179,11 @@ class PageViews:
                 self._forget(key, drawing)
                 drawing.cancel()
 
-    def _forget(self, key: tuple[UUID, int], drawing: asyncio.Task[RunReturned]) -> None:
+    def _forget(self, key: PageKey, drawing: asyncio.Task[RunReturned]) -> None:
         if self._drawing.get(key) is drawing:
             del self._drawing[key]
 
-    def _keep(self, key: tuple[UUID, int], done: asyncio.Task[RunReturned]) -> None:
+    def _keep(self, key: PageKey, done: asyncio.Task[RunReturned]) -> None:
         self._forget(key, done)
         if done.cancelled() or done.exception():
             return

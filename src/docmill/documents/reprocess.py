@@ -22,7 +22,7 @@ async def enqueue_again(conn: Connection, job: Job, **options: str) -> JobId:
         id=JobId(uuid4()),
         document_id=job.document_id,
         owner=OwnerKey(job.owner),
-        pipeline=job.pipeline,
+        pipeline=job.requested_pipeline,
         mapping=job.mapping,
         options={**await enqueue.read_options(conn, job.id), **options},
         priority=job.priority,

@@ -15,7 +15,7 @@ from docmill.reading.pictures import encode_png
 
 @dataclass(frozen=True, slots=True)
 class Viewer:
-    """Give `options["page"]`, counted from 1."""
+    """Give `options["page"]`, counted from 1; with `options["wide"]` a small picture alone."""
 
     name: str = "viewer"
     version: str = "1"
@@ -29,7 +29,15 @@ class Viewer:
             with pdfium.load_page(opened, number - 1) as page:
                 if not page:
                     raise DocmillError("BAD_PDF", f"page {number} does not load")
+                if wide := int(source.options.get("wide") or 0):
+                    return _draw_thumbnail(page, number, wide)
                 return _describe_page(page, number, opened.page_count)
+
+
+def _draw_thumbnail(page: int, number: int, wide: int) -> Output:
+    shape, _, _ = pdf.read_text_layer(page, number)
+    picture = encode_png(pictures.render_colour(page, shape.size, wide))
+    return Output({"page": number}, Artifact(picture, "image/png"))
 
 
 def _describe_page(page: int, number: int, count: int) -> Output:

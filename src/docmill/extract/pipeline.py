@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, Self
 
 from docmill.core.field_request import RequestedField, read_fields
-from docmill.core.plugins import PDF, Output, Source, Tools
+from docmill.core.plugins import PDF, Output, Recognition, Source, Tools
 from docmill.extract.reader import model_answers, result
 from docmill.extract.reader.chunking import (
     Chunk,
@@ -90,6 +90,10 @@ class Extract:
     def warm(self) -> None:
         """What every run needs, once for all of them."""
         embeddings.load_embedder()
+
+    def recognize(self, _source: Source, _pages: Sequence[Page]) -> Recognition:
+        """It reads any document, where nobody knows it for one of his own."""
+        return Recognition(0.5, "Read as a document: it is neither an invoice nor a trade note.")
 
     def run(self, source: Source, tools: Tools) -> Output:
         with open_source(source, tools) as document:

@@ -7,7 +7,10 @@ from docmill.core.plugins import Command, Format, MenuEntry, Room, Table
 room: Final = Room(
     name="extract",
     pipeline="extract",
+    noun="document",
     package="docmill.extract",
+    titles={"extract": "Any document"},
+    show="docmill.extract.show:show_extract",
     formats=(
         Format(
             name="markdown",

@@ -72,7 +72,7 @@ async def find_passages(pool: Pool, embed: Embed, question: SearchRequest) -> Se
             *await queries.find_nearest(conn, asked),
         }
         found = await queries.rate_likeness(conn, asked, words, [*candidates])
-        ranking = rank_passages(found, words.weights)
+        ranking = rank_passages([one for one in found if matches(one)], words.weights)
         after = question.after
         rest = [
             one for one in ranking if after is None or (-one[0], one[1]) > (-after.score, after.id)
@@ -81,6 +81,16 @@ async def find_passages(pool: Pool, embed: Embed, question: SearchRequest) -> Se
         hits = await queries.fetch_hits(conn, asked, [id_ for _, id_ in page])
     scored = [ScoredHit(score, hits[id_]) for score, id_ in page if id_ in hits]
     return SearchPage(scored, RankPosition(*page[-1]) if len(rest) > len(page) else None)
+
+
+# Measured on the 70 questions of eval/questions.py: passages that answer have 0.53 in the middle,
+# nonsense has 0.19 to 0.23 at most.
+LEAST_MEANING: Final = 0.25
+
+
+def matches(one: Likeness) -> bool:
+    """Whether a passage has to do with the question: a word of it, or something of its meaning."""
+    return one.words > 0 or (one.meaning or 0.0) >= LEAST_MEANING
 
 
 async def _embed_question(embed: Embed, words: str) -> tuple[str, list[float]] | None:

@@ -169,7 +169,11 @@ def check_invoice(data: Mapping[str, Any]) -> None:
     if any(clean(look_up(data, path)) for path in AMOUNTS) or any(_line_amounts(data)):
         return
     missing = [path for path in NEEDED if not clean(look_up(data, path))]
-    raise DocmillError("NO_INVOICE", f"not found: {', '.join([*missing, 'lines with an amount'])}")
+    raise DocmillError(
+        "NO_INVOICE",
+        f"not found: {', '.join([*missing, 'lines with an amount'])}",
+        reason="It is not an invoice: there are no amounts in it, neither totals nor lines.",
+    )
 
 
 def _line_amounts(data: Mapping[str, Any]) -> Iterator[str]:

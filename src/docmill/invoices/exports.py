@@ -19,7 +19,7 @@ from docmill.core.texts import clean_text
 from docmill.db.pool import read_connection
 from docmill.documents import queries
 from docmill.invoices import formats
-from docmill.invoices.formats import Emitted
+from docmill.invoices.formats import Emitted, choosing
 from docmill.invoices.formats.language import InvoiceMapping
 from docmill.invoices.profile import Profile, complete_profile
 from docmill.jobs import results
@@ -66,8 +66,16 @@ async def write_export(
     rows = [_check_own(owner, found.get(job_id), job_id) for job_id in job_ids]
     name = _choose_mapping(site.catalog, rows, mapping)
     invoices = [await _load_invoice(site, row, now) for row in rows]
+    name = _resolve_auto(invoices) if name == choosing.AUTO else name
     emitted = await asyncio.to_thread(_emit, formats.load(name), invoices)
     return Export(name, len(invoices), emitted)
+
+
+def _resolve_auto(invoices: Sequence[ExportedInvoice]) -> str:
+    """Several stand in one file of Coretax alone."""
+    if len(invoices) > 1:
+        return choosing.CORETAX
+    return choosing.list_candidates(choosing.AUTO, invoices[0].data)[0]
 
 
 def _parse_id(text: str) -> JobId:

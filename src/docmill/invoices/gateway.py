@@ -26,8 +26,9 @@ from docmill.core.summaries import Summary
 from docmill.documents import content_types
 from docmill.documents.multipart import LONGEST_FIELD, BodyLimits, FormReader, limit_body
 from docmill.documents.previews import run_unless_gone
-from docmill.invoices import checks, formats
+from docmill.invoices import checks
 from docmill.invoices import profile as invoices_profile
+from docmill.invoices.formats import choosing
 
 FIELDS: Final = {"mapping": LONGEST_FIELD, "pretty": LONGEST_FIELD, "profile": 16 << 10}
 MOST_FIELDS: Final = 15
@@ -308,7 +309,7 @@ async def process(request: Request) -> Response:
 
 def _check_mapping(name: str | None, form: GatewayForm) -> None:
     if name is not None:
-        formats.load(name)
+        choosing.check_name(name)
     elif form is GatewayForm.XML:
         raise DocmillError("NO_MAPPING")
 
@@ -352,7 +353,7 @@ def _write_xml(data: bytes, mapping: str, sent: SentFile) -> bytes:
         profile = invoices_profile.parse_profile(profile_data)
     except (ValueError, TypeError, AttributeError) as exc:
         raise DocmillError("BAD_FILE", "its profile is none") from exc
-    return formats.emit(formats.load(mapping), invoice, profile, pretty=sent.pretty).xml
+    return choosing.write_invoice(mapping, invoice, profile, pretty=sent.pretty).emitted.xml
 
 
 def _parse_object(data: bytes) -> dict[str, Any]:

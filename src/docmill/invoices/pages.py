@@ -8,6 +8,7 @@ from urllib.parse import urlencode
 from fastapi import APIRouter, Depends, Query
 from starlette.responses import Response
 
+from docmill.core.amounts import find_mark, group_thousands
 from docmill.core.owners import Owner
 from docmill.db.pool import read_connection
 from docmill.invoices import queries, reviews
@@ -26,11 +27,9 @@ from docmill.invoices.fields import (
 from docmill.invoices.queries import PENDING, SORTS, ReviewFilter, ReviewRow, Revision
 from docmill.invoices.reviews import Judgement, OpenReview
 from docmill.invoices.values import (
-    COMMA_CURRENCIES,
     NOTHING,
     clean,
     find_notation,
-    format_grouped,
     is_object,
     look_up,
     parse_number,
@@ -151,8 +150,7 @@ def _place_review(each: ReviewRow) -> Cursor:
 
 def _describe_total(each: ReviewRow) -> str:
     about = each.summary or {}
-    mark = "," if clean(about.get("currency")) in COMMA_CURRENCIES.split() else "."
-    return format_grouped(about.get("amount"), mark)
+    return group_thousands(clean(about.get("amount")), find_mark(clean(about.get("currency"))))
 
 
 @router.get("/review/{job_id}")
@@ -213,7 +211,7 @@ def _build_grid(
         ],
         "few": len(lines) <= FEW_LINES,
         "line_doubts": sum(path.startswith("lines") for path in found.review),
-        "sum": format_grouped(f"{sum(amounts, NOTHING):f}", mark),
+        "sum": group_thousands(f"{sum(amounts, NOTHING):f}", mark),
         "adds_up": found.checks.get("lines_net", ""),
     }
 
@@ -236,7 +234,7 @@ def _review_fields(review: OpenReview, found: Judgement) -> Iterator[ReviewField
             path=path,
             name=title_of(path),
             value=text,
-            shown=format_grouped(text, mark) if kind == "figure" else text,
+            shown=group_thousands(text, mark) if kind == "figure" else text,
             kind=kind,
             needed=bool(field and field.needed),
             reason=found.reasons.get(path, ""),

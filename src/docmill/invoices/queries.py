@@ -57,7 +57,8 @@ class Revision:
 RECORD_DOUBTS: Final = """
 INSERT INTO reviews (job_id, doubts)
 SELECT %(job_id)s, (row ->> 'doubts')::int FROM jsonb_array_elements(%(rows)s::jsonb) AS row LIMIT 1
-ON CONFLICT (job_id) DO UPDATE SET doubts = excluded.doubts
+ON CONFLICT (job_id) DO UPDATE SET doubts = excluded.doubts, status = 'pending', reason = NULL,
+    decided_by = NULL, decided_at = NULL
 """
 
 
@@ -196,7 +197,9 @@ WITH saved AS (
            form text, key text, content_type text, bytes bigint, stored_bytes bigint, sha256 text,
            version text)
      WHERE j.id = %(job_id)s)
-UPDATE jobs SET result_key = %(key)s WHERE id = %(job_id)s AND result_key IS NOT NULL
+UPDATE jobs SET result_key = CASE WHEN status = 'complete' THEN %(key)s END,
+                reading_key = CASE WHEN status = 'failed' THEN %(key)s END
+ WHERE id = %(job_id)s AND coalesce(result_key, reading_key) IS NOT NULL
 """
 
 
@@ -264,7 +267,8 @@ WITH open AS (
            CASE WHEN j.summary ->> 'amount' ~ '^-?[0-9]{1,20}([.][0-9]{1,10})?$'
                 THEN (j.summary ->> 'amount')::numeric END AS amount
       FROM jobs j JOIN documents d ON d.id = j.document_id LEFT JOIN reviews r ON r.job_id = j.id
-     WHERE j.owner = %(owner)s AND j.mapping IS NOT NULL AND j.result_key IS NOT NULL),
+     WHERE j.owner = %(owner)s AND j.mapping IS NOT NULL
+       AND coalesce(j.result_key, j.reading_key) IS NOT NULL),
 ranked AS (
     SELECT open.*, CASE %(sort)s
            WHEN 'matter' THEN least(coalesce(doubts, 1), 1) * 1e20 + coalesce(amount, 0)
@@ -315,7 +319,8 @@ async def list_reviews(
 COUNT_REVIEWS: Final = """
 SELECT count(*) FILTER (WHERE coalesce((j.summary ->> 'check')::int, r.doubts, 1) > 0), count(*)
   FROM jobs j LEFT JOIN reviews r ON r.job_id = j.id
- WHERE j.owner = %s AND j.mapping IS NOT NULL AND j.result_key IS NOT NULL
+ WHERE j.owner = %s AND j.mapping IS NOT NULL
+   AND coalesce(j.result_key, j.reading_key) IS NOT NULL
    AND coalesce(r.status, 'pending') = 'pending'
 """
 
@@ -353,6 +358,7 @@ SELECT j.id AS job_id, d.original_filename AS filename, d.sha256, j.pipeline, j.
                        AND original.revision = 0
   JOIN results approved ON approved.job_id = j.id AND approved.form = 'data'
                        AND approved.revision = r.revision
+                       AND approved.claim = original.claim
  WHERE j.owner = %(owner)s AND (j.created_at, j.id) > (%(created_at)s, %(id)s)
  ORDER BY j.created_at, j.id LIMIT %(limit)s
 """

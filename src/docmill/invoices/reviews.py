@@ -20,9 +20,10 @@ from docmill.documents import queries as documents_queries
 from docmill.documents.previews import SharedRuns
 from docmill.invoices import checks as invoices_checks
 from docmill.invoices import fields as invoices_fields
-from docmill.invoices import formats, queries
+from docmill.invoices import queries
 from docmill.invoices.checks import explain_doubts
 from docmill.invoices.edits import Change, replay
+from docmill.invoices.formats import choosing
 from docmill.invoices.profile import Profile, complete_profile
 from docmill.invoices.queries import ReviewHead, Revision, TrainingSample
 from docmill.invoices.summary import summarize_invoice
@@ -69,9 +70,9 @@ async def open_review(site: Site, owner: Owner, job_id: str) -> OpenReview:
     """The review of the asker's job, if its result is there and was mapped."""
     async with read_connection(site.pool) as conn:
         job = await find_own_job(conn, owner, job_id)
-        if job.status is Status.COMPLETE and job.mapping is None:
+        if (job.status is Status.COMPLETE or job.reading_key) and job.mapping is None:
             raise DocmillError("NOT_REVIEWABLE", jobId=str(job.id), pipeline=job.pipeline)
-        found = await results.require_result(conn, job, "data", original=True)
+        found = await results.require_reading(conn, job, original=True)
         head = await queries.load_head(conn, job.id)
         history = (await queries.load_revisions(conn, job.id))[: head.revision]
         saved_profile = await documents_queries.read_profile(conn, owner.key)
@@ -101,10 +102,15 @@ def _judge_data(mapping: str, data: dict[str, Any], profile: Profile) -> Judgeme
     checks = invoices_checks.run_checks(data)
     doubts = invoices_checks.find_doubts(data, checks)
     try:
-        made = formats.emit(formats.load(mapping), data, profile, pretty=True)
+        made = choosing.write_invoice(mapping, data, profile).emitted
     except DocmillError as exc:
         return Judgement(
-            checks, doubts, explain_doubts(data, doubts, checks, []), [], None, exc.detail
+            checks,
+            doubts,
+            explain_doubts(data, doubts, checks, []),
+            [],
+            None,
+            choosing.explain_refusal(exc),
         )
     edited = {path for path, seen in data["evidence"].items() if seen.get("edited")}
     flagged = [
@@ -165,18 +171,18 @@ async def reject_review(site: Site, owner: Owner, review: OpenReview, reason: st
 
 
 async def approve_review(site: Site, owner: Owner, review: OpenReview) -> list[str]:
-    """What was seen becomes the result. The fields that the corrections taught are told."""
+    """What was seen becomes the result, with a document where the format takes it.
+
+    The fields that the corrections taught are told.
+    """
     found = await judge(review, review.data)
-    if found.xml is None:
-        raise DocmillError("GW_4XX", found.refusal or "", reason=found.refusal)
     base, store = review.head.revision, site.store
     data = {**review.data, "checks": found.checks, "review": [], "notes": found.notes}
     data["reviewed"] = {"by": owner.key, "revision": base + 1}
     body = json.dumps(data, ensure_ascii=False).encode()
-    made = {
-        "data": await _store_result(store, review, "data", body, JSON),
-        "document": await _store_result(store, review, "document", found.xml, XML),
-    }
+    made = {"data": await _store_result(store, review, "data", body, JSON)}
+    if found.xml is not None:
+        made["document"] = await _store_result(store, review, "document", found.xml, XML)
     taught = await _teach(site, owner, review)
 
     async def finish(conn: Connection) -> list[str]:
@@ -203,7 +209,8 @@ async def _delete_results(site: Site, review: OpenReview, made: dict[str, Stored
     with suppress(DocmillError):
         async with connection(site.pool) as conn:
             job = await enqueue.find_job(conn, review.job.id)
-        if job is None or job.result_key != made["document"].key:
+        kept = {made.get("document", made["data"]).key}
+        if job is None or not kept & {job.result_key, job.reading_key}:
             for each in made.values():
                 await site.store.delete(each.key)
 

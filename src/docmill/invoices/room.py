@@ -2,12 +2,80 @@
 
 from typing import Final
 
-from docmill.core.plugins import Command, JobLink, MenuEntry, Room, Table
+from docmill.core.plugins import Command, Format, JobAction, JobLink, MenuEntry, Room, Table
+
+REFUSED: Final = frozenset({"GW_4XX"})
 
 room: Final = Room(
     name="invoices",
     pipeline="invoice",
     package="docmill.invoices",
+    titles={
+        "invoice": "Invoice",
+        "auto": "Automatic",
+        "pt_simon_invoice_v1": "Coretax e-Faktur (Indonesia)",
+        "ubl_invoice_v1": "UBL 2.1",
+        "cii_invoice_v1": "CII (Factur-X)",
+    },
+    show="docmill.invoices.show:show_invoice",
+    noun="invoice",
+    formats=(
+        Format(
+            name="coretax",
+            label="Coretax e-Faktur (Indonesia)",
+            content_type="application/xml",
+            ending=".coretax.xml",
+            make="docmill.invoices.downloads:make_coretax",
+            check="docmill.invoices.downloads:check_coretax",
+        ),
+        Format(
+            name="ubl",
+            label="UBL 2.1",
+            content_type="application/xml",
+            ending=".ubl.xml",
+            make="docmill.invoices.downloads:make_ubl",
+            check="docmill.invoices.downloads:check_ubl",
+        ),
+        Format(
+            name="cii",
+            label="CII (Factur-X)",
+            content_type="application/xml",
+            ending=".cii.xml",
+            make="docmill.invoices.downloads:make_cii",
+            check="docmill.invoices.downloads:check_cii",
+        ),
+        Format(
+            name="csv",
+            label="CSV",
+            content_type="text/csv; charset=utf-8",
+            ending=".csv",
+            write="docmill.invoices.downloads:write_csv",
+        ),
+    ),
+    job_actions=(
+        JobAction(
+            name="write_ubl",
+            label="Write as UBL",
+            address="/api/jobs/{id}/download?format=ubl",
+            codes=REFUSED,
+            reading=True,
+            when="docmill.invoices.downloads:is_ubl_another",
+        ),
+        JobAction(
+            name="review",
+            label="Open in review",
+            address="/review/{id}",
+            codes=REFUSED,
+            reading=True,
+        ),
+        JobAction(
+            name="set_rate",
+            label="Set the rate",
+            address="/settings",
+            codes=REFUSED,
+            when="docmill.invoices.downloads:needs_rate",
+        ),
+    ),
     tables=(
         Table(
             rows="reviews",

@@ -7,6 +7,7 @@ from datetime import date
 from decimal import ROUND_HALF_UP, Context, Decimal
 from typing import Any, Final, TypeGuard
 
+from docmill.core.amounts import find_mark
 from docmill.core.texts import UNSEEN
 from docmill.reading import numbers
 
@@ -38,27 +39,11 @@ def format_plain(value: Decimal) -> str:
     return "0" if text in ("", "-0") else text
 
 
-# Where the numbers of a document do not tell their notation, its currency does.
-COMMA_CURRENCIES: Final = "EUR IDR DKK SEK NOK ISK PLN CZK HUF RON BGN TRY BRL ARS CLP COP VND UAH"
-
-
 def find_notation(data: Mapping[str, Any]) -> str:
     """The decimal mark of a document: the one that its printed numbers use."""
     evidence: Any = data.get("evidence") or {}
     texts = [clean(look_up(seen, "text")) for seen in evidence.values() if not seen.get("edited")]
-    told = numbers.find_decimal_mark(texts)
-    return told or ("," if clean(data.get("currency")) in COMMA_CURRENCIES.split() else ".")
-
-
-def format_grouped(value: object, mark: str) -> str:
-    """A number with thousands apart, as a document with this decimal mark prints it."""
-    text = clean(value)
-    if parse_number(text) is None:
-        return text
-    whole, point, behind = text.partition(".")
-    gap = "." if mark == "," else ","
-    sign, digits = ("-", whole[1:]) if whole.startswith("-") else ("", whole.lstrip("+"))
-    return f"{sign}{int(digits):,}".replace(",", gap) + (mark + behind if point and behind else "")
+    return numbers.find_decimal_mark(texts) or find_mark(clean(data.get("currency")))
 
 
 _GONE: Final = dict.fromkeys(UNSEEN)

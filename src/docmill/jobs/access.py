@@ -30,7 +30,7 @@ class SiteJobs(JobAccess):
 
     async def read_data(self, job: Job) -> Any:
         async with read_connection(self.site.pool) as conn:
-            result = await results.require_result(conn, job, "data")
+            result = await results.require_reading(conn, job)
         async with self.site.exporting:
             return await results.read_data(self.site.pool, self.site.store, result.key)
 

@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 from starlette.responses import JSONResponse, Response
 
+from docmill.core.actions import list_actions
 from docmill.core.faults import DocmillError
 from docmill.core.jobs import ACTIVE, ENDED, Job, Status
 from docmill.core.owners import Owner
@@ -18,6 +19,7 @@ from docmill.db.pool import Connection, read_connection, write
 from docmill.documents import queries as documents_queries
 from docmill.jobs import params, queries
 from docmill.jobs.estimator import Estimator
+from docmill.jobs.formats import list_formats
 from docmill.jobs.live import LiveChanges
 from docmill.jobs.params import JobListing, PipelineText, StatusText
 from docmill.queue import enqueue
@@ -26,6 +28,17 @@ from docmill.web import params as web_params
 from docmill.web import problems
 from docmill.web.params import Cursor, CursorOrTimeText, Instant, MomentText
 from docmill.web.site import CurrentOwner, CurrentSite, Site
+
+
+class JobActionModel(BaseModel):
+    """A request that helps; it needs no body."""
+
+    model_config: ClassVar[ConfigDict] = ConfigDict(from_attributes=True)
+
+    name: str = Field(examples=["retry"])
+    label: str = Field(examples=["Try again"])
+    method: str = Field(examples=["POST"])
+    href: str
 
 
 class JobModel(BaseModel):
@@ -55,6 +68,7 @@ class JobModel(BaseModel):
     error_code: str | None
     error_message: str | None
     reason: str | None = Field(description="Why it failed, in a sentence")
+    actions: list[JobActionModel] = Field(description="What can be done about it as it is now")
     summary: dict[str, Any] | None = Field(
         description="What was read, in short: title, number, date, amount, currency, note, check "
         "(how many values to look at) and state, each where it is known"
@@ -96,6 +110,7 @@ async def build_job(job: Job, estimator: Estimator) -> JobModel:
         user_id=owner.user_id,
         filename=job.original_filename,
         label=job.status.label,
+        actions=[JobActionModel.model_validate(one) for one in list_actions(job)],
         upload_location=job.upload_key,
         result_location=job.result_key,
         estimated_seconds_left=None if left is None else round(left, 1),
@@ -163,7 +178,19 @@ class JobList(BaseModel):
     deleted: list[str] = Field(default=[], description="With `since`: jobs deleted after it")
 
 
+class FormatModel(BaseModel):
+    """A format of `/download?format=`."""
+
+    model_config: ClassVar[ConfigDict] = ConfigDict(from_attributes=True)
+
+    name: str = Field(examples=["ubl"])
+    label: str = Field(examples=["UBL 2.1"])
+    ready: bool
+    reason: str | None = Field(description="Why it can't be written now, in a sentence")
+
+
 class JobDetail(JobModel):
+    formats: list[FormatModel] = Field(description="What its reading can be downloaded as")
     events: list[JobEventModel]
     attempts: list[JobAttemptModel]
 
@@ -289,6 +316,7 @@ async def _load_detail(site: Site, owner: Owner, job_id: str) -> JobDetail:
         attempts = await queries.list_attempts(conn, job.id)
     return JobDetail(
         **dict(await build_job(job, site.find(Estimator))),
+        formats=[FormatModel.model_validate(one) for one in await list_formats(site, job)],
         events=[JobEventModel.model_validate(event) for event in events],
         attempts=[JobAttemptModel.model_validate(attempt) for attempt in attempts],
     )

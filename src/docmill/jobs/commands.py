@@ -220,7 +220,8 @@ async def _fetch_export(client: RemoteClient, ids: list[str], mapping: str | Non
 
 FACTS: Final = (
     "id", "filename", "content_type", "bytes", "sha256", "pipeline", "mapping", "source", "status",
-    "progress", "stage", "error_code", "error_message", "estimated_seconds_left", "priority",
+    "progress", "stage", "error_code", "error_message", "reason", "decision",
+    "estimated_seconds_left", "priority",
     "attempt_count", "created_at", "queued_at", "run_at", "started_at", "completed_at", "failed_at",
     "cancelled_at", "expires_at", "download_count", "leased_by", "duplicate_of",
 )  # fmt: skip
@@ -246,7 +247,8 @@ def print_jobs(jobs: Iterable[Mapping[str, Any]]) -> None:
 def _describe_trouble(job: Mapping[str, Any]) -> str:
     if job["status"] == "processing":
         return f"{job['progress']} % {job['stage']}"
-    return f"{job['error_code']}: {job['error_message']}" if job["error_code"] else ""
+    says = job.get("reason") or job["error_message"]
+    return f"{job['error_code']}: {says}" if job["error_code"] else ""
 
 
 def print_job(job: Mapping[str, Any]) -> None:
@@ -285,7 +287,7 @@ def _shorten_worker(worker: str) -> str:
 
 
 def _attempt_cells(attempt: Mapping[str, Any]) -> list[str | Text]:
-    code, says = attempt["error_code"], attempt["error_message"]
+    code, says = attempt["error_code"], attempt.get("reason") or attempt["error_message"]
     return [
         str(attempt["attempt"]),
         format_time(attempt["started_at"]),

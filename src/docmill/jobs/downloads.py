@@ -13,13 +13,13 @@ from fastapi import APIRouter, Header, Query
 from pydantic import BaseModel, Field, WithJsonSchema
 from starlette.responses import JSONResponse, RedirectResponse, Response, StreamingResponse
 
-from docmill.core import installed, plugins
+from docmill.core import installed
 from docmill.core.faults import FAULTS, DocmillError
 from docmill.core.jobs import Job, JobId, Status
 from docmill.core.owners import Owner
 from docmill.db.pool import connection, read_connection
 from docmill.documents.stored import open_stored
-from docmill.jobs import queries, results
+from docmill.jobs import formats, queries, results
 from docmill.queue import steps
 from docmill.queue.enqueue import find_own_job
 from docmill.reading.page_json import KIND, unpack_page
@@ -52,6 +52,12 @@ FORM_NAMES: Final = sorted(
         *(name for offered in FORMATS.values() for name in offered),
     }
 )
+FORMAT_NAMES: Final = sorted({*FORM_NAMES, "json"} - {"data", "document"})
+FORMAT_HELP: Final = (
+    "Written on demand from what was read, or from its approved revision, whatever the job's "
+    "mapping; `formats` of the job says which can be"
+)
+FormatName = Annotated[str, WithJsonSchema({"type": "string", "enum": FORMAT_NAMES})]
 FormName = Annotated[str, WithJsonSchema({"type": "string", "enum": FORM_NAMES})]
 
 
@@ -60,7 +66,13 @@ FormName = Annotated[str, WithJsonSchema({"type": "string", "enum": FORM_NAMES})
     summary="The result of a complete job",
     response_class=Response,
     responses=problems.fault_responses(
-        *problems.LOOKUP_FAULTS, "BAD_REQUEST", "NOT_READY", "EXPIRED", "IO_ERROR", "DAMAGED"
+        *problems.LOOKUP_FAULTS,
+        "BAD_REQUEST",
+        "NOT_READY",
+        "EXPIRED",
+        "GW_4XX",
+        "IO_ERROR",
+        "DAMAGED",
     )
     | {
         200: {
@@ -83,13 +95,17 @@ async def download_result(
     owner: CurrentOwner,
     accept_encoding: Annotated[str | None, Header()] = None,
     form: Annotated[FormName | None, Query(description=FORM_HELP, examples=["data"])] = None,
+    format: Annotated[FormatName | None, Query(description=FORMAT_HELP)] = None,  # noqa: A002
     original: Annotated[bool, Query(description="As it was read, before any review")] = False,
 ) -> Response:
-    if form not in STORED_FORMS:
-        return await _download_as(site, owner, job_id, form)
+    if wanted := format or (form if form not in STORED_FORMS else None):
+        return await _download_as(site, owner, job_id, wanted)
     async with read_connection(site.pool) as conn:
         job = await find_own_job(conn, owner, job_id)
-        result = await results.require_result(conn, job, form, original=original)
+        if form == "data":
+            result = await results.require_reading(conn, job, original=original)
+        else:
+            result = await results.require_result(conn, job, form, original=original)
     checked = await open_stored(site.pool, site.store, result.key)
     with checked.closing_on_error():
         async with connection(site.pool) as conn:
@@ -116,16 +132,12 @@ async def _download_as(site: Site, owner: Owner, job_id: str, name: str) -> Resp
     """The data that was found, written anew in a form of its pipeline."""
     async with read_connection(site.pool) as conn:
         job = await find_own_job(conn, owner, job_id)
-        offered = FORMATS.get(job.pipeline, {})
-        if name not in offered:
-            known = ", ".join([*filter(None, STORED_FORMS), *offered])
-            raise params.bad_param("form", f"of {job.pipeline} there is {known}")
-        result = await results.require_result(conn, job, "data")
+    offered = formats.find_formats(job.pipeline)
+    if name not in offered:
+        known = ", ".join([*filter(None, STORED_FORMS), *offered])
+        raise params.bad_param("format", f"of {job.pipeline} there is {known}")
     form = offered[name]
-    async with site.exporting:
-        data = await results.read_data(site.pool, site.store, result.key)
-        title = PurePath(job.original_filename).stem or "docmill"
-        body = await asyncio.to_thread(plugins.resolve(form.write), data, title)
+    body = await formats.write_format(site, job, form)
     async with connection(site.pool) as conn:
         await queries.count_download(conn, job.id)
     site.changes.ring()
@@ -200,6 +212,7 @@ class StatusAnswer(BaseModel):
     result: Any = Field(default=None, description="Only when completed")
     error: str | None = Field(default=None, description="Only when failed, with `code`")
     code: str | None = None
+    reason: str | None = Field(default=None, description="Why it failed, in a sentence")
 
 
 @router.get(
@@ -244,7 +257,7 @@ def _epoch_ms(at: datetime | None) -> int | None:
 
 def _status_error(job: Job) -> dict[str, Any]:
     if job.status is Status.FAILED:
-        return {"error": job.error_message, "code": job.error_code}
+        return {"error": job.error_message, "code": job.error_code, "reason": job.reason}
     code = {Status.CANCELLED: "CANCELLED", Status.COMPLETE: "EXPIRED"}.get(job.status)
     return {"error": FAULTS[code].says, "code": code} if code else {}
 

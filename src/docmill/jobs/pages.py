@@ -1,38 +1,34 @@
 """Facts of a job in words for people: sizes, spans, ages, and the line under a badge."""
 
-import asyncio
-import json
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Annotated, Any, Final
 from urllib.parse import urlencode
 
 from fastapi import APIRouter, Depends, Header, Query
-from markupsafe import Markup
 from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response, StreamingResponse
 
-from docmill.core.faults import FAULTS, DocmillError, Fault
+from docmill.core.amounts import find_mark, group_thousands
+from docmill.core.faults import FAULTS, DocmillError
 from docmill.core.installed import PipelineCatalog, find_rooms
 from docmill.core.jobs import ACTIVE, ACTIVE_WORDS, ENDED, Job, Status
-from docmill.db.pool import read_connection
+from docmill.core.owners import Owner
+from docmill.core.plugins import PDF
+from docmill.core.summaries import APPROVED, CHECK, STATE, TO_CHECK
+from docmill.db.pool import Connection, read_connection
 from docmill.documents import upload as uploads
 from docmill.documents.accept import JobRequest
-from docmill.jobs import events, params, preview, queries, results
-from docmill.jobs.api import JobAttemptModel, JobEventModel, JobModel, build_job
-from docmill.jobs.downloads import PARTIAL_STATUSES
+from docmill.jobs import events, params, queries
+from docmill.jobs.api import JobModel, build_job
 from docmill.jobs.estimator import Estimator
 from docmill.jobs.events import ServerEvent
 from docmill.jobs.preferences import read_preferences
-from docmill.jobs.queries import JobEvent, JobFilter
+from docmill.jobs.queries import JobFilter
 from docmill.jobs.samples import SAMPLES
 from docmill.jobs.upload import take_in
-from docmill.queue import steps
-from docmill.queue.enqueue import find_own_job
-from docmill.reading.page_json import KIND as PAGES
 from docmill.services import breaker
 from docmill.web import params as web_params
 from docmill.web import render
@@ -58,7 +54,7 @@ def describe_trouble(job: Job) -> str | None:
     """The one sentence about what is wrong with a job."""
     if is_expired(job):
         return FAULTS["EXPIRED"].says
-    return job.error_message
+    return job.reason or job.error_message
 
 
 def describe_progress(job: Job, shape: JobModel) -> str:
@@ -94,19 +90,25 @@ class QueueView:
     status: str
     pipeline: str
     text: str
+    sort: str
     only: JobFilter
 
     def address(self, **changes: str) -> str:
-        asked = {"status": self.status, "pipeline": self.pipeline, "q": self.text, **changes}
+        shown = {"status": self.status, "pipeline": self.pipeline, "q": self.text}
+        asked = {**shown, "sort": self.sort, **changes}
         given = {name: value for name, value in asked.items() if value}
         return f"/queue?{urlencode(given)}" if given else "/queue"
 
 
 def read_view(
-    status: Annotated[list[str] | None, Query()] = None, pipeline: str = "", q: str = ""
+    status: Annotated[list[str] | None, Query()] = None,
+    pipeline: str = "",
+    q: str = "",
+    sort: str = "",
 ) -> QueueView:
     only = params.parse_filter(status or [], pipeline, q)
-    return QueueView(",".join(status or []), pipeline, only.text or "", only)
+    known = sort if sort in queries.SORTS else ""
+    return QueueView(",".join(status or []), pipeline, only.text or "", known, only)
 
 
 CurrentView = Annotated[QueueView, Depends(read_view)]
@@ -186,9 +188,8 @@ async def queue_page(
     after = params.parse_listing(view.only, None, cursor).after
     since = await events.find_start(site, owner, None)
     async with read_connection(site.pool) as conn:
-        found = await queries.list_recent(
-            conn, owner.key, view.only, after=after, limit=PAGE_SIZE + 1
-        )
+        found = await _list_jobs(conn, owner, view, after)
+        counts = await _count_choices(conn, owner)
         failing = [one for one in await breaker.read_states(conn) if one.failing_from]
         preferred = await read_preferences(conn, owner.key)
     jobs, older = web_params.cut_page(found, PAGE_SIZE, lambda job: Cursor(job.created_at, job.id))
@@ -197,6 +198,9 @@ async def queue_page(
         outcome=outcome,
         view=view,
         choices=STATUS_CHOICES,
+        counts=counts,
+        sorts=queries.SORTS.items(),
+        title_of=find_rooms().title_of,
         rows=[await render_row(site, job) for job in jobs],
         since=format_instant(since),
         after=cursor or "",
@@ -211,6 +215,33 @@ async def queue_page(
             (one.service, format_instant(one.failing_from)) for one in failing if one.failing_from
         ],
     )
+
+
+async def _list_jobs(
+    conn: Connection, owner: Owner, view: QueueView, after: Cursor | None
+) -> list[Job]:
+    limit = PAGE_SIZE + 1
+    if view.sort:
+        page = queries.SortedPage(view.sort, after, limit)
+        return await queries.list_sorted(conn, owner.key, view.only, page=page)
+    return await queries.list_recent(conn, owner.key, view.only, after=after, limit=limit)
+
+
+async def _count_choices(conn: Connection, owner: Owner) -> dict[str, int]:
+    """By each choice of the tabs, how many there are."""
+    found = await queries.count_by_status(conn, owner.key)
+    return {
+        choice: sum(
+            count for word, count in found.items() if not choice or word in choice.split(",")
+        )
+        for choice, _ in STATUS_CHOICES
+    }
+
+
+@router.get("/queue/counts")
+async def queue_counts(site: CurrentSite, owner: CurrentOwner) -> Response:
+    async with read_connection(site.pool) as conn:
+        return JSONResponse(await _count_choices(conn, owner))
 
 
 @router.get("/queue/events")
@@ -263,7 +294,7 @@ async def render_row(site: Site, job: Job) -> str:
     ready = job.status is Status.COMPLETE and not is_expired(job)
     facts: dict[str, Any] = {
         "active": job.status in ACTIVE,
-        "failed": job.status is Status.FAILED,
+        "failed": can_retry(shown),
         "running": job.status is Status.PROCESSING,
         "ready": ready,
         "links": find_rooms().job_links(job.pipeline, job.mapping) if ready else [],
@@ -271,138 +302,37 @@ async def render_row(site: Site, job: Job) -> str:
         "exportable": job.pipeline in site.catalog.mappings,
         "trouble": describe_trouble(job),
         "detail": describe_progress(job, shown),
+        "is_pdf": job.content_type == PDF,
+        "thumb": ready and job.content_type == PDF and job.upload_key is not None,
+        "kind": find_rooms().title_of(job.pipeline),
+        **describe_reading(job),
     }
     return render.render_template("row.html", job=shown, **facts)
 
 
-# A result this large is for programs; reading and drawing it would keep everybody waiting.
-MOST_BYTES: Final = 4_000_000
-MOST_XML: Final = 100_000
-EVENT_LABELS: Final = {
-    **{str(status): status.row.event for status in Status},
-    "created": Status.UPLOADED.row.event,
-    "progress": "Under way",
-    "retry": "Will be tried again",
-    "downloaded": "Result downloaded",
-    "viewed": "Document looked at",
-    "expired": "Removed by retention",
-    "reviewed": "Reviewed",
-}
+def can_retry(job: JobModel) -> bool:
+    return any(action.name == "retry" for action in job.actions)
 
 
-@dataclass(frozen=True, slots=True)
-class TimelineStep:
-    """One line of the timeline, and how long after the line before."""
-
-    at: datetime
-    kind: str
-    says: str
-    about: str
-    seconds: float | None
-
-
-@dataclass(frozen=True, slots=True)
-class Preview:
-    """What came out, drawn; or why it is not."""
-
-    data: Markup | None = None
-    xml: Markup | None = None
-    cut: bool = False
-    missing: str = ""
+def describe_reading(job: Job) -> dict[str, Any]:
+    """What was read in short, and where its review stands; of a job that has ended well."""
+    about = job.summary or {}
+    standing, look = _describe_standing(job)
+    return {
+        "about": about,
+        "amount": group_thousands(
+            str(about.get("amount") or ""), find_mark(str(about.get("currency") or ""))
+        ),
+        "standing": standing,
+        "standing_look": look,
+    }
 
 
-@router.get("/jobs/{job_id}")
-async def job_page(job_id: str, site: CurrentSite, owner: CurrentOwner) -> Response:
-    async with read_connection(site.pool) as conn:
-        job = await find_own_job(conn, owner, job_id)
-        events = await queries.list_events(conn, job.id)
-        attempts = await queries.list_attempts(conn, job.id)
-        read = await steps.count_items(conn, job.id, PAGES) if job.status in PARTIAL_STATUSES else 0
-    shown = await build_job(job, site.find(Estimator))
-    ready = job.status is Status.COMPLETE and not is_expired(job)
-    raw = [JobEventModel.model_validate(event).model_dump(mode="json") for event in events]
-    return render.render_page(
-        "job.html",
-        job=shown,
-        active=job.status in ACTIVE,
-        failed=job.status is Status.FAILED,
-        ready=ready,
-        links=find_rooms().job_links(job.pipeline, job.mapping) if ready else [],
-        detail=describe_progress(job, shown),
-        fault=_find_fault(job),
-        trouble=describe_trouble(job),
-        steps=_build_timeline(events),
-        attempts=[JobAttemptModel.model_validate(attempt) for attempt in attempts],
-        preview=await _load_preview(site, job),
-        read=read,
-        raw=json.dumps(raw, indent=2, ensure_ascii=False),
-    )
-
-
-def _find_fault(job: Job) -> Fault | None:
-    code = "EXPIRED" if is_expired(job) else job.error_code
-    return FAULTS.get(code) if code else None
-
-
-def _build_timeline(events: Sequence[JobEvent]) -> list[TimelineStep]:
-    before = [None, *(event.at for event in events)]
-    return [
-        TimelineStep(
-            at=event.at,
-            kind=event.kind,
-            says=EVENT_LABELS.get(event.kind, event.kind),
-            about=_describe_event(event),
-            seconds=(event.at - last).total_seconds() if last else None,
-        )
-        for event, last in zip(events, before, strict=False)
-    ]
-
-
-def _describe_event(event: JobEvent) -> str:
-    """What of the meta a person wants to know; all of it is in the raw events."""
-    meta = event.meta
-    parts: list[Any] = []
-    if event.kind == "progress":
-        parts += [f"{meta['progress']} %" if "progress" in meta else None, meta.get("stage")]
-    fault = FAULTS.get(meta.get("code", ""))
-    if fault:
-        parts.append(fault.final if event.kind == "failed" else fault.says)
-    if meta.get("recalled"):
-        parts.append("went on from where an earlier attempt had come")
-    if "what" in meta:
-        parts.append({"upload": "the file", "result": "the result"}.get(meta["what"]))
-    return " · ".join(str(part) for part in parts if part)
-
-
-async def _load_preview(site: Site, job: Job) -> Preview | None:
-    if job.result_key is None:
-        return None
-    async with read_connection(site.pool) as conn:
-        data = await results.find_result(conn, job.id, "data")
-        document = await results.find_result(conn, job.id, "document")
-    try:
-        found = await _read_text(site, data.key) if data and _fits(data.bytes) else ""
-        text = await _read_text(site, document.key) if document and _fits(document.bytes) else ""
-    except DocmillError as exc:
-        site.metrics.count_damage(exc)
-        return Preview(missing=exc.fault.says)
-    return await asyncio.to_thread(_draw_preview, found, text)
-
-
-def _draw_preview(found: str, text: str) -> Preview:
-    if not found and not text:
-        return Preview(missing="The result is too large to be shown here; download it.")
-    return Preview(
-        data=preview.draw_tree(json.loads(found)) if found else None,
-        xml=preview.draw_xml(text[:MOST_XML]) if text else None,
-        cut=len(text) > MOST_XML,
-    )
-
-
-def _fits(count: int) -> bool:
-    return count <= MOST_BYTES
-
-
-async def _read_text(site: Site, key: str) -> str:
-    content = await results.read_result(site.pool, site.store, key)
-    return content.decode("utf-8", "replace")
+def _describe_standing(job: Job) -> tuple[str, str]:
+    about = job.summary or {}
+    if job.status is not Status.COMPLETE or STATE not in about:
+        return "", "meta"
+    if about[STATE] == TO_CHECK:
+        count = about.get(CHECK) or 0
+        return (f"{count} to check", "warm") if count else ("nothing to check", "meta")
+    return str(about[STATE]), "good" if about[STATE] == APPROVED else "bad"

@@ -145,6 +145,75 @@ async def list_deleted(
         return await (await cur.execute(DELETED, args)).fetchall()
 
 
+# A queue by something else than its age. Each order is a number that falls from row to row.
+SORTED: Final = """
+WITH shown AS (
+    SELECT j.id, j.created_at, CASE %(sort)s
+           WHEN 'oldest' THEN -extract(epoch FROM j.created_at)
+           WHEN 'check' THEN CASE WHEN j.summary ->> 'state' = 'to check'
+                                  THEN (j.summary ->> 'check')::numeric ELSE -1 END
+           WHEN 'amount' THEN CASE WHEN j.summary ->> 'amount' ~ '^-?[0-9]{1,20}([.][0-9]{1,10})?$'
+                                   THEN (j.summary ->> 'amount')::numeric END
+           END AS rank
+      FROM jobs j JOIN documents d ON d.id = j.document_id
+     WHERE j.owner = %(owner)s
+       AND (%(statuses)s::text[] IS NULL OR j.status = ANY(%(statuses)s))
+       AND (%(pipeline)s::text IS NULL OR j.pipeline = %(pipeline)s)
+       AND (%(text)s::text IS NULL OR strpos(lower(d.original_filename), lower(%(text)s)) > 0)),
+ranked AS (SELECT id, created_at, coalesce(rank, -1e30) AS rank FROM shown)
+SELECT id FROM ranked
+ WHERE (rank, created_at, id) < (
+       coalesce((SELECT rank FROM ranked WHERE id = %(id)s), 'infinity'), %(created_at)s, %(id)s)
+ ORDER BY rank DESC, created_at DESC, id DESC LIMIT %(limit)s
+"""
+OF_IDS: Final = SHOWN + " WHERE j.id = ANY(%s) AND j.owner = %s"
+SORTS: Final = {
+    "": "Newest",
+    "oldest": "Oldest",
+    "check": "Most to check",
+    "amount": "Highest total",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class SortedPage:
+    """Which part of a sorted list."""
+
+    sort: str
+    after: Cursor | None
+    limit: int
+
+
+async def list_sorted(
+    conn: Connection, owner: OwnerKey, only: JobFilter, *, page: SortedPage
+) -> list[Job]:
+    """In one of `SORTS`, from where the last page ended."""
+    after = page.after
+    args = {
+        "owner": owner,
+        "sort": page.sort,
+        "created_at": after.created_at if after else "infinity",
+        "id": after.id if after else UUID(int=0),
+        "statuses": only.statuses and [str(status) for status in only.statuses],
+        "pipeline": only.pipeline,
+        "text": only.text,
+        "limit": page.limit,
+    }
+    ids = [row[0] for row in await (await conn.execute(SORTED, args)).fetchall()]
+    async with conn.cursor(row_factory=class_row(Job)) as cur:
+        found = await (await cur.execute(OF_IDS, (ids, owner))).fetchall()
+    return [as_job(job) for job in sorted(found, key=lambda job: ids.index(job.id))]
+
+
+COUNT_BY_STATUS: Final = "SELECT status, count(*) FROM jobs WHERE owner = %s GROUP BY status"
+
+
+async def count_by_status(conn: Connection, owner: OwnerKey) -> dict[str, int]:
+    """How many of the owner's jobs stand where; a status of none is not named."""
+    rows = await (await conn.execute(COUNT_BY_STATUS, (owner,))).fetchall()
+    return {row[0]: row[1] for row in rows}
+
+
 # Literals, as in the index that this reads.
 COUNT_ACTIVE: Final = """
 SELECT count(*) FROM jobs

@@ -8,14 +8,15 @@ import gzip
 import hashlib
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from typing import Any, Final
 
 from psycopg.rows import class_row
 
 from docmill.core import failpoints
-from docmill.core.faults import DocmillError
+from docmill.core.actions import list_actions
+from docmill.core.faults import FAULTS, DocmillError
 from docmill.core.jobs import Job, JobId, Status, StoredResult
 from docmill.core.plugins import Artifact
 from docmill.db.pool import Connection, Pool
@@ -26,8 +27,8 @@ from docmill.storage.contract import Store
 OF_JOB: Final = """
 SELECT r.key, r.content_type, r.bytes, r.stored_bytes, r.sha256, r.version
   FROM jobs j JOIN results r ON r.job_id = j.id
- WHERE j.id = %(id)s AND j.result_key IS NOT NULL AND (r.revision = 0 OR NOT %(original)s)
-   AND (%(form)s::text IS NULL OR r.form = %(form)s)
+ WHERE j.id = %(id)s AND coalesce(j.result_key, j.reading_key) IS NOT NULL AND r.claim = j.claim
+   AND (r.revision = 0 OR NOT %(original)s) AND (%(form)s::text IS NULL OR r.form = %(form)s)
  ORDER BY r.revision DESC, r.form = 'document' DESC LIMIT 1
 """
 
@@ -46,11 +47,38 @@ async def require_result(
 ) -> StoredResult:
     """The same; NOT_READY before the job is complete, EXPIRED when its result is gone."""
     if job.status is not Status.COMPLETE:
-        raise DocmillError("NOT_READY", jobId=str(job.id), jobStatus=str(job.status))
+        raise explain_missing(job)
     found = await find_result(conn, job.id, form, original=original)
     if found is None:
         raise DocmillError("EXPIRED", jobId=str(job.id))
     return found
+
+
+async def require_reading(conn: Connection, job: Job, *, original: bool = False) -> StoredResult:
+    """What was read, whatever became of the job."""
+    if job.reading_key is None:
+        return await require_result(conn, job, "data", original=original)
+    found = await find_result(conn, job.id, "data", original=original)
+    if found is None:
+        raise DocmillError("EXPIRED", jobId=str(job.id))
+    return found
+
+
+def explain_missing(job: Job) -> DocmillError:
+    """Why a job has no result: it is under way, or it ended without one."""
+    facts: dict[str, object] = {"jobId": str(job.id), "jobStatus": str(job.status)}
+    if job.status is Status.FAILED:
+        why = job.reason or f"{job.error_message}."
+        actions = [asdict(one) for one in list_actions(job)]
+        exc = DocmillError(
+            "NOT_READY", jobCode=job.error_code, reason=why, actions=actions, **facts
+        )
+        exc.fault = replace(exc.fault, says="The job failed, so it has no result", advice=why)
+        return exc
+    exc = DocmillError("NOT_READY", **facts)
+    if job.status is Status.CANCELLED:
+        exc.fault = replace(exc.fault, says=FAULTS["CANCELLED"].says, advice="Upload it again.")
+    return exc
 
 
 SUMMARY: Final = "SELECT summary FROM jobs WHERE id = %s"
@@ -97,7 +125,8 @@ class ReadableJob:
 DATA: Final = """
 SELECT DISTINCT ON (j.id) j.id, j.owner, j.pipeline, j.status, r.key
   FROM jobs j
-  LEFT JOIN results r ON r.job_id = j.id AND r.form = 'data' AND j.result_key IS NOT NULL
+  LEFT JOIN results r ON r.job_id = j.id AND r.form = 'data' AND r.claim = j.claim
+                     AND j.result_key IS NOT NULL
  WHERE j.id = ANY(%s)
  ORDER BY j.id, r.revision DESC
 """
@@ -135,7 +164,10 @@ async def restore_expiry(conn: Connection, job_id: JobId, *, expires_at: datetim
 
 
 EXPIRING: Final = """
-SELECT id FROM jobs WHERE result_key IS NOT NULL AND expires_at < now()
+SELECT id FROM (
+    SELECT id, expires_at FROM jobs WHERE result_key IS NOT NULL AND expires_at < now()
+    UNION ALL
+    SELECT id, expires_at FROM jobs WHERE reading_key IS NOT NULL AND expires_at < now()) AS old
  ORDER BY expires_at LIMIT %s
 """
 
@@ -146,8 +178,8 @@ async def list_expiring_results(conn: Connection, limit: int) -> list[JobId]:
 
 EXPIRE: Final = """
 WITH gone AS (
-    UPDATE jobs SET result_key = NULL, dedupe_key = NULL
-     WHERE id = %s AND result_key IS NOT NULL RETURNING id),
+    UPDATE jobs SET result_key = NULL, reading_key = NULL, dedupe_key = NULL
+     WHERE id = %s AND coalesce(result_key, reading_key) IS NOT NULL RETURNING id),
 dropped AS (DELETE FROM results USING gone WHERE job_id = gone.id),
 unlisted AS (DELETE FROM document_fields USING gone WHERE job_id = gone.id),
 unfound AS (DELETE FROM chunks USING gone WHERE job_id = gone.id)

@@ -8,6 +8,7 @@ from typing import Any, BinaryIO, Final
 from docmill.core import failpoints, installed, plugins
 from docmill.core.documents import result_key
 from docmill.core.faults import DocmillError
+from docmill.core.installed import PipelineCatalog
 from docmill.core.jobs import (
     About,
     Broke,
@@ -19,7 +20,7 @@ from docmill.core.jobs import (
     StoredResult,
     Usage,
 )
-from docmill.core.plugins import Artifact
+from docmill.core.plugins import AUTO, BY_PIPELINE, ELSEWHERE, Artifact
 from docmill.core.summaries import clean_summary
 from docmill.db.pool import Pool
 from docmill.documents.stored import ORIGINAL, StoredObject, open_known
@@ -29,7 +30,7 @@ from docmill.queue import rows
 from docmill.queue.lanes import Lanes
 from docmill.queue.steps import JobMemory
 from docmill.queue.worker import Runner
-from docmill.sandbox.outcome import RunFailed, RunOutcome, Task
+from docmill.sandbox.outcome import RunFailed, RunOutcome, RunReturned, Task
 from docmill.sandbox.pool import SandboxPool
 from docmill.sandbox.protocol import KEEP, RECALL, SIZE
 from docmill.services.breaker import RESTING, read_pause
@@ -50,13 +51,15 @@ class RunnerParts:
     """What there is beyond the sandbox.
 
     `elsewhere` are the pipelines that a service runs; `services` are what runs here may ask.
-    `lanes` are told how many pages a run has.
+    `lanes` are told how many pages a run has. `catalog` says which mappings the pipeline knows that
+    a document was read as.
     """
 
     elsewhere: Mapping[str, Elsewhere] = field(default_factory=dict[str, Elsewhere])
     services: Mapping[str, Service] = field(default_factory=dict[str, Service])
     validators: ArtifactValidators | None = None
     lanes: Lanes | None = None
+    catalog: PipelineCatalog | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,25 +109,56 @@ class JobRunner:
         if job.upload_key is None:
             return Broke("EXPIRED", "the upload was removed before the job ran"), None
         opened = await open_known(self._pool, self._store, _original_of(job, job.upload_key))
-        file = opened.file
         try:
-            run = self._parts.elsewhere.get(job.pipeline, self._run_here)
-            ran = await run(job, file, note)
+            ran = await self._run(job, opened.file, note)
         finally:
-            file.close()
+            opened.file.close()
         if isinstance(ran, RunFailed):
             return _as_ending(ran), ran.usage
         if unknown := ran.rows.keys() - installed.find_rooms().tables.keys():
             return Broke("UNKNOWN", f"no table takes rows named {sorted(unknown)}"), ran.usage
         if self._parts.validators:
             ran = await self._parts.validators.check(job, ran)
+        finished = await self._finish(job, ran)
+        if ran.about.refusal:
+            return _keep_reading(finished, ran.about.refusal), ran.usage
+        return finished, ran.usage
+
+    async def _finish(self, job: Claimed, ran: RunReturned) -> Finished:
         data = await self._keep(job, Artifact(ran.data, JSON), "data", ran.version)
         document = ran.artifact and await self._keep(job, ran.artifact, "document", ran.version)
-        about = replace(ran.about, pipeline=None, decision=None)
-        return Finished(data, document, ran.rows, about), ran.usage
+        told = ran.about
+        if job.pipeline != AUTO:  # nobody else decides what a job is
+            told = replace(told, pipeline=None, mapping=None, decision=None)
+        return Finished(data, document, ran.rows, told)
+
+    async def _run(self, job: Claimed, file: BinaryIO, note: ReportProgress) -> RunOutcome:
+        run = self._parts.elsewhere.get(job.pipeline, self._run_here)
+        ran = await run(job, file, note)
+        if isinstance(ran, RunReturned) and job.pipeline == AUTO:
+            return await self._run_chosen(job, file, note, ran)
+        return ran
+
+    async def _run_chosen(
+        self, job: Claimed, file: BinaryIO, note: ReportProgress, chose: RunReturned
+    ) -> RunOutcome:
+        """A run that chose how to read has read it too, unless that is done elsewhere."""
+        name = chose.about.pipeline
+        if name is None or name not in installed.find_installed() or name == AUTO:
+            return RunFailed("UNKNOWN", "no pipeline was chosen that is installed", "", chose.usage)
+        known = self._parts.catalog.mappings.get(name, ()) if self._parts.catalog else ()
+        mapping = job.mapping if job.mapping in known else next(iter(known), None)
+        ran: RunOutcome = chose
+        if elsewhere := self._parts.elsewhere.get(name):
+            file.seek(0)
+            ran = await elsewhere(replace(job, pipeline=name, mapping=mapping), file, note)
+        if isinstance(ran, RunFailed):
+            return ran
+        chosen = replace(ran.about, pipeline=name, mapping=mapping, decision=chose.about.decision)
+        return replace(ran, about=chosen)
 
     async def _run_here(self, job: Claimed, file: BinaryIO, note: ReportProgress) -> RunOutcome:
-        task = replace(_make_task(job), options={**job.options, **await self._room_options(job)})
+        task = replace(_make_task(job), options=await self._all_options(job))
         broker = ServiceBroker(self._pool, self._parts.services, job, file.fileno())
         host = JobHost(job, broker, JobMemory(self._pool, job), self._parts.lanes)
         ran = await self._sandbox.run(task, file.fileno(), note, host=host)
@@ -132,6 +166,16 @@ class JobRunner:
             call = {**ran.usage.call, **host.history}
             ran = replace(ran, usage=replace(ran.usage, call=call))
         return _apply_service_fault(ran, broker) if isinstance(ran, RunFailed) else ran
+
+    async def _all_options(self, job: Claimed) -> dict[str, Any]:
+        """What the job says and what its rooms say; of a run that will choose, by pipeline."""
+        if job.pipeline != AUTO:
+            return {**job.options, **await self._room_options(job)}
+        told: dict[str, Any] = dict(job.options.get(BY_PIPELINE, {}))
+        for name in {room.pipeline for room in installed.find_rooms().rooms.values()}:
+            asked = await self._room_options(replace(job, pipeline=name))
+            told[name] = {**told.get(name, {}), **asked}
+        return {**job.options, BY_PIPELINE: told, ELSEWHERE: sorted(self._parts.elsewhere)}
 
     async def _room_options(self, job: Claimed) -> dict[str, Any]:
         """What the rooms of its pipeline tell a run, which has no database to ask."""
@@ -188,7 +232,8 @@ def add_options(runner: Runner, options: Mapping[str, Mapping[str, Any]]) -> Run
     """A runner whose jobs are told what the operator has set for their pipeline as well."""
 
     async def run(job: Claimed, note: ReportProgress) -> tuple[Ending, Usage | None]:
-        told = {**options.get(job.pipeline, {}), **job.options}
+        own = {BY_PIPELINE: options} if job.pipeline == AUTO else options.get(job.pipeline, {})
+        told = {**own, **job.options}
         return await runner(replace(job, options=told), note)
 
     return run
@@ -213,7 +258,15 @@ def _as_ending(ran: RunFailed) -> Ending:
     if ran.spared:
         wait = LEAST_PAUSE if ran.delay is None else ran.delay
         return Stopped(wait, ran.code, ran.detail)
-    return Broke(ran.code, ran.detail, ran.stack, ran.delay, says=ran.says, once=ran.stalled)
+    return Broke(
+        ran.code, ran.detail, ran.stack, ran.delay, says=ran.says, once=ran.stalled,
+        reason=ran.reason,
+    )  # fmt: skip
+
+
+def _keep_reading(finished: Finished, refusal: str) -> Broke:
+    """No document could be made of it; what was read stays."""
+    return Broke("GW_4XX", refusal, reason=refusal, reading=finished)
 
 
 def _make_task(job: Claimed) -> Task:

@@ -44,13 +44,14 @@ class ArtifactValidators:
 
     async def check(self, job: Claimed, ran: RunReturned) -> RunReturned:
         """The run with what its validator says of its artifact; a job never fails by it."""
-        reference = self._references.get(job.pipeline)
+        reference = self._references.get(ran.about.pipeline or job.pipeline)
         if reference is None or ran.artifact is None or len(ran.data) > MAX_BYTES:
             return ran
         validator: Validator = resolve(reference)
-        if not validator.covers(job.mapping):
+        mapping = ran.about.written or job.mapping
+        if not validator.covers(mapping):
             return ran
-        found = await self._find(validator, job.mapping, ran.artifact)
+        found = await self._find(validator, mapping, ran.artifact)
         return replace(ran, data=await asyncio.to_thread(_merge, validator, ran.data, found))
 
     async def _find(

@@ -14,6 +14,7 @@ from docmill import app
 from docmill.app import log_to_stderr
 from docmill.cli.console import say
 from docmill.cli.options import Host
+from docmill.core.faults import DocmillError
 from docmill.core.parts import Parts
 from docmill.core.plugins import PDF
 from docmill.invoices.gateway import Conversion, Convert, create_app
@@ -90,6 +91,8 @@ def make_converter(sandbox: SandboxPool, slots: int) -> Convert:
             ran = await sandbox.run(task, document, _ignore_progress)
         if isinstance(ran, RunFailed):
             raise ran.as_fault()
+        if ran.about.refusal:
+            raise DocmillError("GW_4XX", ran.about.refusal, reason=ran.about.refusal)
         return Conversion(ran.data, ran.version, ran.about.summary)
 
     return convert

@@ -62,7 +62,7 @@ async def open_worker(
             gateways={name: one.url for name, one in elsewhere.items()},
         )
         lanes = make_lanes(work_rules)
-        outside = RunnerParts(elsewhere, asked, validators, lanes)
+        outside = RunnerParts(elsewhere, asked, validators, lanes, services.catalog)
         runner = JobRunner(services.pool, services.store, sandbox, outside)
         told = add_options(runner, app.pipeline_options(settings))
         shop = RestartedWorker(services, work_rules, told, me, lanes)

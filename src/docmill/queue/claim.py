@@ -66,14 +66,14 @@ taken AS (
      WHERE jobs.id = picked.id AND (SELECT count(*) FROM held) > 0
     RETURNING jobs.id, jobs.document_id, jobs.owner, jobs.pipeline, jobs.mapping, jobs.options,
               jobs.duplicate_of, jobs.claim, jobs.attempt_count, jobs.priority, jobs.start_tag,
-              jobs.long),
+              jobs.long, jobs.tries_before + jobs.attempt_count AS tries),
 tried AS (
     INSERT INTO job_attempts (job_id, claim, attempt, worker)
-    SELECT id, claim, attempt_count, %(worker)s FROM taken),
+    SELECT id, claim, tries, %(worker)s FROM taken),
 told AS (
     INSERT INTO job_events (job_id, kind, worker, meta)
     SELECT id, 'processing', %(worker)s, jsonb_strip_nulls(jsonb_build_object(
-               'from', 'queued', 'to', 'processing', 'attempt', attempt_count, 'claim', claim,
+               'from', 'queued', 'to', 'processing', 'attempt', tries, 'claim', claim,
                'gateway', %(gateways)s::jsonb -> pipeline))
       FROM taken)
 SELECT t.id, t.document_id, t.owner, t.pipeline, t.mapping, t.options, t.duplicate_of, t.claim,

@@ -77,6 +77,7 @@ ready AS (
     UPDATE jobs
        SET status = 'queued', queued_at = now(), start_tag = tag.last_tag, progress = 0, stage = '',
            error_code = NULL, error_message = NULL, failed_at = NULL, attempt_count = 0,
+           tries_before = tries_before + attempt_count,
            reason = NULL, reading_key = NULL, decision = NULL, summary = NULL, expires_at = NULL,
            pipeline = coalesce(requested_pipeline, pipeline)
       FROM tag
@@ -119,8 +120,8 @@ SELECT j.id, j.document_id, j.owner, d.original_filename, d.content_type, d.byte
        d.source, d.upload_key, j.pipeline, j.mapping, j.status, j.priority, j.progress, j.stage,
        j.result_key, j.error_code, j.error_message, j.created_at, j.updated_at, j.queued_at,
        j.started_at, j.completed_at, j.failed_at, j.cancelled_at, j.run_at, j.leased_by,
-       j.lease_expires_at, j.claim, j.attempt_count, j.expires_at, j.download_count,
-       j.first_downloaded_at, j.duplicate_of,
+       j.lease_expires_at, j.claim, j.tries_before + j.attempt_count AS attempt_count,
+       j.expires_at, j.download_count, j.first_downloaded_at, j.duplicate_of,
        coalesce(j.requested_pipeline, j.pipeline) AS requested_pipeline, j.decision, j.reason,
        j.summary, j.reading_key
   FROM jobs j JOIN documents d ON d.id = j.document_id
@@ -138,6 +139,32 @@ def as_job(job: Job) -> Job:
     """The row's status is text; a job's is a Status."""
     object.__setattr__(job, "status", Status(job.status))
     return job
+
+
+FIND_READING: Final = (
+    SHOWN
+    + """
+ WHERE j.document_id = %(document)s AND j.owner = %(owner)s AND j.pipeline = %(pipeline)s
+   AND j.mapping IS NOT DISTINCT FROM %(mapping)s AND j.status <> 'cancelled'
+   AND (j.status <> 'complete' OR j.result_key IS NOT NULL)
+ ORDER BY j.created_at DESC LIMIT 1
+"""
+)
+
+
+async def find_reading(
+    conn: Connection, job: Job, pipeline: str, mapping: str | None
+) -> Job | None:
+    """The newest job that reads the same document in this way."""
+    args = {
+        "document": job.document_id,
+        "owner": job.owner,
+        "pipeline": pipeline,
+        "mapping": mapping,
+    }
+    async with conn.cursor(row_factory=class_row(Job)) as cur:
+        found = await (await cur.execute(FIND_READING, args)).fetchone()
+    return found and as_job(found)
 
 
 FIND_TWIN: Final = "SELECT id FROM jobs WHERE dedupe_key = %s FOR UPDATE"

@@ -96,7 +96,7 @@ held AS MATERIALIZED (
     SELECT owner FROM owners WHERE owner IN (SELECT owner FROM picked) ORDER BY owner FOR UPDATE),
 refused AS (
     UPDATE jobs SET status = 'failed', failed_at = now(), run_at = NULL,
-           error_code = 'SERVICE_GONE', error_message = %(message)s
+           error_code = 'SERVICE_GONE', error_message = %(message)s, reason = %(message)s || '.'
       FROM picked WHERE jobs.id = picked.id AND (SELECT count(*) FROM held) > 0
     RETURNING jobs.id)
 INSERT INTO job_events (job_id, kind, meta)

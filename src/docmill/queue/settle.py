@@ -11,7 +11,7 @@ from typing import Any, Final
 import psycopg
 
 from docmill.core import failpoints
-from docmill.core.jobs import About, Claimed, JobId, Move, StoredResult, Usage
+from docmill.core.jobs import About, Claimed, JobId, Move, Status, StoredResult, Usage
 from docmill.core.texts import make_storable
 from docmill.db.pool import Connection, Outage, Pool
 from docmill.queue import rows
@@ -115,7 +115,7 @@ WITH given AS MATERIALIZED (
         id uuid, claim int, goes text, outcome text, code text, message text, detail text,
         stack text, delay interval, refund boolean, keep interval, result_key text,
         results jsonb, summary jsonb, read_as jsonb, duration_ms int, cpu_ms int,
-        memory_bytes bigint, call jsonb)),
+        memory_bytes bigint, call jsonb, reason text, reading_key text)),
 locked AS MATERIALIZED (
     SELECT jobs.id, jobs.claim, jobs.owner, jobs.status, jobs.leased_by
       FROM jobs JOIN given ON jobs.id = given.id ORDER BY jobs.id FOR UPDATE OF jobs),
@@ -133,13 +133,15 @@ moved AS (
                             ELSE jobs.queued_at END,
            progress = CASE WHEN mine.goes = 'complete' THEN 100 ELSE jobs.progress END,
            stage = '',
-           result_key = mine.result_key,
+           result_key = mine.result_key, reading_key = mine.reading_key,
+           reason = CASE WHEN mine.goes = 'failed' THEN mine.reason END,
            summary = CASE WHEN mine.goes <> 'queued' THEN mine.summary END,
            pipeline = coalesce(mine.read_as ->> 'pipeline', jobs.pipeline),
            mapping = CASE WHEN mine.read_as IS NULL THEN jobs.mapping
                           ELSE mine.read_as ->> 'mapping' END,
            decision = mine.read_as ->> 'decision',
-           expires_at = CASE WHEN mine.goes = 'complete' THEN now() + mine.keep END,
+           expires_at = CASE WHEN mine.goes = 'complete' OR mine.reading_key IS NOT NULL
+                             THEN now() + mine.keep END,
            completed_at = CASE WHEN mine.goes = 'complete' THEN now() END,
            failed_at = CASE WHEN mine.goes = 'failed' THEN now() END,
            error_code = CASE WHEN mine.goes = 'failed' THEN mine.code END,
@@ -158,8 +160,8 @@ saved AS (
 ended AS (
     UPDATE job_attempts a
        SET ended_at = now(), outcome = mine.outcome, error_code = mine.code,
-           error_message = mine.detail, stack = mine.stack, cpu_ms = mine.cpu_ms,
-           memory_bytes = mine.memory_bytes,
+           error_message = mine.detail, reason = mine.reason, stack = mine.stack,
+           cpu_ms = mine.cpu_ms, memory_bytes = mine.memory_bytes,
            duration_ms = coalesce(mine.duration_ms,
                                   extract(epoch FROM clock_timestamp() - a.started_at) * 1000)
       FROM mine WHERE a.job_id = mine.id AND a.claim = mine.claim),
@@ -201,6 +203,7 @@ def _as_row(given: Settlement) -> dict[str, Any]:
         "stack": make_storable(move.stack) or None,
         "delay": _as_interval(move.delay),
         "refund": move.refund,
+        "reason": make_storable(move.reason or "") or None,
         "keep": _as_interval(given.keep),
     }
     if usage := given.usage:
@@ -212,7 +215,8 @@ def _as_row(given: Settlement) -> dict[str, Any]:
         }
     row |= _about_row(move.about)
     if move.result:
-        row["result_key"] = (move.document or move.result).key
+        key = "result_key" if move.to is Status.COMPLETE else "reading_key"
+        row[key] = (move.document or move.result).key
         row["results"] = [_result_row("data", move.result)]
     if move.document:
         row["results"].append(_result_row("document", move.document))

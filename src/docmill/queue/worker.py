@@ -380,7 +380,7 @@ async def _await_ending(job: Claimed, run: Run) -> tuple[Ending, Usage | None]:
         log.info("run.stopped", job=str(job.id), claim=job.claim)
         return Stopped(), None
     except DocmillError as exc:
-        return Broke(exc.fault.code, exc.detail), None
+        return Broke(exc.fault.code, exc.detail, reason=exc.reason), None
     except OUTAGES as exc:  # no fault of the document: it is tried again when this is over
         return Broke("DATABASE_DOWN", type(exc).__name__), None
     except Exception as exc:  # noqa: BLE001

@@ -2,7 +2,7 @@
 
 import codecs
 from collections.abc import Generator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import BinaryIO, Final
 
 from docmill.core.faults import DocmillError
@@ -32,10 +32,11 @@ def open_text(file: BinaryIO) -> Generator[PagedDocument, None, None]:
     data = file.read(4 * MAX_TEXT_CHARS + 1)
     text = decode(data)
     if len(text) > MAX_TEXT_CHARS or len(data) > 4 * MAX_TEXT_CHARS:
-        raise DocmillError("BAD_FILE", f"more than {MAX_TEXT_CHARS} characters")
+        reason = f"It has more than {MAX_TEXT_CHARS:,} characters."
+        raise DocmillError("BAD_FILE", f"more than {MAX_TEXT_CHARS} characters", reason=reason)
     sheets = _cut_into_sheets(text)
     if not any(piece.text for sheet in sheets for row in sheet for piece in row):
-        raise DocmillError("BAD_FILE", "there is no text in it")
+        raise DocmillError("BAD_FILE", "there is no text in it", reason="There is no text in it.")
     yield PagedDocument(len(sheets), {}, lay_out_flow(sheets))
 
 
@@ -45,7 +46,8 @@ def decode(data: bytes) -> str:
         if data.startswith(mark):
             return data[len(mark) :].decode(encoding, "replace")
     if b"\0" in data:
-        raise DocmillError("BAD_FILE", "binary data, not text")
+        reason = "It is not text, although its name or type says so."
+        raise DocmillError("BAD_FILE", "binary data, not text", reason=reason)
     try:
         return data.decode()
     except UnicodeDecodeError:
@@ -93,6 +95,8 @@ def open_document(
     A page that takes long tells of its progress meanwhile; of many, those that an earlier try has
     read are not read again.
     """
+    if tools.document is not None:
+        return nullcontext(tools.document)
     plain = content_type.partition(";")[0].strip().lower()
     if plain != PDF and plain not in _OPENERS:
         raise DocmillError("UNSUPPORTED_TYPE", f"no reader for {plain}")

@@ -14,6 +14,7 @@ from docmill.core.faults import MAX_PAGES, DocmillError
 from docmill.core.plugins import Steps, Tools
 from docmill.reading import form_fields, ocr, pdfium, pictures
 from docmill.reading.cleaning import clean
+from docmill.reading.damage import explain_damage
 from docmill.reading.order import order_lines
 from docmill.reading.page_json import KIND, PageRecord, pack_page, unpack_page
 from docmill.reading.pages import BUILT_IN, Page, PagedDocument, Word
@@ -51,6 +52,13 @@ _WHY: Final = {
 }
 
 
+_LOCKED: Final = {
+    pdfium.PASSWORD_NEEDED: "It is locked with a password.",
+    pdfium.LOCK_UNKNOWN: "It is locked in a way that can't be opened here.",
+}
+_BOMB: Final = "It unpacks to far more than its size: nothing that people make does."
+
+
 def _ignore_progress(percent: int, stage: str) -> None:
     """Progress that nobody waits for."""
 
@@ -74,23 +82,32 @@ def open_checked(file: BinaryIO) -> Generator[pdfium.Pdf, None, None]:
     """The PDF as PDFium has it, within our limits."""
     data = file.read(MAX_PDF_BYTES + 1)
     if len(data) > MAX_PDF_BYTES:
-        raise DocmillError("BAD_PDF", f"larger than {MAX_PDF_BYTES} bytes")
+        raise _refuse(
+            f"larger than {MAX_PDF_BYTES} bytes", f"It is larger than {MAX_PDF_BYTES >> 20} MB."
+        )
     check_streams(data)
     try:
         with pdfium.open_bytes(data) as pdf:
             _check_count(pdf.page_count)
             yield pdf
     except pdfium.PdfOpenError as exc:
-        raise DocmillError(
-            "BAD_PDF", _WHY.get(exc.code, "truncated, damaged or not a PDF")
+        raise _refuse(
+            _WHY.get(exc.code, "truncated, damaged or not a PDF"),
+            _LOCKED.get(exc.code) or explain_damage(data),
         ) from exc
+
+
+def _refuse(detail: str, reason: str) -> DocmillError:
+    return DocmillError("BAD_PDF", detail, reason=reason)
 
 
 def _check_count(pages: int) -> None:
     if pages < 1:
-        raise DocmillError("BAD_PDF", "it has no pages")
+        raise _refuse("it has no pages", "It has no pages.")
     if pages > MAX_PAGES:
-        raise DocmillError("TOO_MANY_PAGES", f"it claims {pages} pages, more than {MAX_PAGES}")
+        detail = f"it claims {pages} pages, more than {MAX_PAGES}"
+        reason = f"It has {pages:,} pages, and at most {MAX_PAGES:,} are read."
+        raise DocmillError("TOO_MANY_PAGES", detail, reason=reason)
 
 
 def read_metadata(pdf: pdfium.Pdf) -> dict[str, str]:
@@ -120,12 +137,17 @@ def _read_pages(pdf: pdfium.Pdf, warnings: list[str], tools: Tools) -> Iterator[
         warnings += turned.warnings
         room -= turned.chars
         if room < 0:
-            raise DocmillError("BAD_PDF", f"more than {MAX_CHARS} characters")
+            raise _refuse(
+                f"more than {MAX_CHARS} characters", f"It has more than {MAX_CHARS:,} characters."
+            )
         if turned.page:
             loaded += 1
             yield turned.page
     if not loaded:
-        raise DocmillError("BAD_PDF", f"none of its {pdf.page_count} pages loads")
+        raise _refuse(
+            f"none of its {pdf.page_count} pages loads",
+            f"It is damaged: none of its pages ({pdf.page_count:,}) can be opened.",
+        )
 
 
 def _read_records(pdf: pdfium.Pdf, tools: Tools) -> Iterator[PageRecord]:
@@ -166,10 +188,16 @@ def read_text_layer(handle: int, number: int) -> tuple[pdfium.PageShape, Sequenc
     shape = pdfium.page_shape(handle)
     width, height = shape.size
     if not (0 < width <= MAX_SIDE and 0 < height <= MAX_SIDE):
-        raise DocmillError("BAD_PDF", f"page {number} measures {width:g} by {height:g} points")
+        raise _refuse(
+            f"page {number} measures {width:g} by {height:g} points",
+            f"Page {number:,} has no size that can be shown.",
+        )
     with pdfium.open_text_page(handle) as (text, count):
         if count > MAX_PAGE_CHARS:
-            raise DocmillError("BAD_PDF", f"too many characters: {count} on page {number}")
+            raise _refuse(
+                f"too many characters: {count} on page {number}",
+                f"Page {number:,} has more than {MAX_PAGE_CHARS:,} characters.",
+            )
         return shape, find_words(pdfium.read_characters(text, count, shape), shape.size), count
 
 
@@ -234,12 +262,12 @@ def check_streams(data: bytes) -> None:
     total = 0
     for count, (keyword, start) in enumerate(_find_streams(data)):
         if count > MAX_STREAMS:
-            raise DocmillError("BAD_PDF", f"more than {MAX_STREAMS} streams")
+            raise _refuse(f"more than {MAX_STREAMS} streams", _BOMB)
         if not _is_deflated(data[start : start + 2]) or _is_image_stream(data, keyword):
             continue
         total += _unpacked_size(data, start)
         if total > MAX_TOTAL_BYTES:
-            raise DocmillError("BAD_PDF", f"streams unpack to more than {MAX_TOTAL_BYTES} bytes")
+            raise _refuse(f"streams unpack to more than {MAX_TOTAL_BYTES} bytes", _BOMB)
 
 
 def _find_streams(data: bytes) -> Iterator[tuple[int, int]]:
@@ -291,9 +319,9 @@ def _unpack_layer(packed: Iterable[bytes]) -> tuple[int, bytes, list[bytes]]:
 
 def _check_size(size: int, fed: int) -> None:
     if size > MAX_STREAM_BYTES:
-        raise DocmillError("BAD_PDF", f"a stream unpacks to more than {MAX_STREAM_BYTES} bytes")
+        raise _refuse(f"a stream unpacks to more than {MAX_STREAM_BYTES} bytes", _BOMB)
     if size > RATIO_BYTES and size > MAX_RATIO * fed:
-        raise DocmillError("BAD_PDF", f"a stream unpacks to more than {MAX_RATIO} times its size")
+        raise _refuse(f"a stream unpacks to more than {MAX_RATIO} times its size", _BOMB)
 
 
 def _inflate(packed: Iterable[bytes]) -> Iterator[tuple[int, bytes]]:

@@ -111,9 +111,13 @@ def render_gray(page: int, size: tuple[float, float]) -> Pixels:
     return pixels
 
 
-def render_colour(page: int, size: tuple[float, float]) -> Pixels:
-    """The page as people see it, in colour: rows of red, green, blue within SHOWN_PIXELS."""
+def render_colour(page: int, size: tuple[float, float], wide: int = 0) -> Pixels:
+    """The page as people see it, in colour: rows of red, green, blue within SHOWN_PIXELS.
+
+    `wide`: no more pixels across than this, for a thumbnail.
+    """
     scale = min(SHOWN_DPI / 72, sqrt(SHOWN_PIXELS / (size[0] * size[1])))
+    scale = min(scale, wide / max(size)) if wide else scale
     width, height = (max(int(side * scale), 1) for side in size)
     pixels = np.empty((height, width, 4), np.uint8)  # rows of whole words, as PDFium wants them
     _render_pixels(page, pixels, _COLOUR, _RED_FIRST | _ANNOTATIONS)

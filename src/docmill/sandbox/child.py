@@ -16,7 +16,7 @@ from docmill.core import faults, installed, plugins
 from docmill.core.plugins import Memory
 from docmill.core.summaries import clean_sentence, clean_summary
 from docmill.sandbox import confine, protocol
-from docmill.sandbox.outcome import DECISION_CHARACTERS
+from docmill.sandbox.outcome import REASON_CHARACTERS
 from docmill.sandbox.protocol import FrameKind
 
 _FRAMES_SHOWN: Final = 30
@@ -165,7 +165,8 @@ def _answer_task(
     try:
         return FrameKind.RESULT, _run_pipeline(task, document, loaded=loaded, channel=channel)
     except faults.DocmillError as exc:
-        return FrameKind.FAULT, _pack_fault(exc.fault.code, exc.detail, _format_stack(exc))
+        stack = _format_stack(exc)
+        return FrameKind.FAULT, _pack_fault(exc.fault.code, exc.detail, stack, reason=exc.reason)
     except MemoryError as exc:
         # The frames hold what filled the memory; they are dropped before anything is said.
         place, exc.__traceback__ = _find_place(exc), None
@@ -221,7 +222,9 @@ def _describe(output: plugins.Output) -> bytes:
     words = {
         "summary": clean_summary(output.summary),
         "pipeline": output.pipeline,
-        "decision": clean_sentence(output.decision, DECISION_CHARACTERS),
+        "written": output.mapping,
+        "decision": clean_sentence(output.decision, REASON_CHARACTERS),
+        "refusal": clean_sentence(output.refusal, REASON_CHARACTERS),
     }
     return json.dumps(words).encode()
 
@@ -239,12 +242,15 @@ def _encode(data: object) -> bytes:
     return encoded
 
 
-def _pack_fault(code: str, detail: str, stack: str, *, exhausted: bool = False) -> bytes:
+def _pack_fault(
+    code: str, detail: str, stack: str, *, exhausted: bool = False, reason: str = ""
+) -> bytes:
     words = {
         "code": code,
         "detail": detail[:1000],
         "stack": stack[-_STACK_CHARACTERS:],
         "exhausted": exhausted,
+        "reason": clean_sentence(reason, REASON_CHARACTERS),
     }
     return json.dumps(words).encode()
 

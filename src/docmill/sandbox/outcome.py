@@ -45,8 +45,8 @@ class RunFailed:
     """`code` is a fault's; `detail` is one line and `stack` many, both for the log alone.
 
     `delay` is how long a service asked to be left alone; `spared` costs no attempt. `says` is the
-    sentence for people where the fault's own is not enough. `stalled`: it may have been the
-    machine's fault, so one more try is worth it.
+    sentence for people where the fault's own is not enough, `reason` the one that says why.
+    `stalled`: it may have been the machine's fault, so one more try is worth it.
     """
 
     code: str
@@ -57,6 +57,7 @@ class RunFailed:
     spared: bool = False
     says: str = ""
     stalled: bool = False
+    reason: str = ""
 
     @property
     def message(self) -> str:
@@ -65,13 +66,14 @@ class RunFailed:
 
     def as_fault(self) -> faults.DocmillError:
         """For a caller who waits for the answer: it is told at once, in the words above."""
-        exc = faults.DocmillError(self.code, self.detail)
+        told = {"reason": self.reason} if self.reason else {}
+        exc = faults.DocmillError(self.code, self.detail, **told)
         exc.fault = replace(exc.fault, says=self.message)
         return exc
 
 
 RunOutcome = RunReturned | RunFailed
-DECISION_CHARACTERS: Final = 500
+REASON_CHARACTERS: Final = 500
 
 
 def read_about(payload: bytes) -> About:
@@ -80,12 +82,17 @@ def read_about(payload: bytes) -> About:
         words: dict[str, Any] = dict(json.loads(payload))
     except (ValueError, TypeError, RecursionError):
         return About()
-    decision = clean_sentence(str(words.get("decision") or ""), DECISION_CHARACTERS)
     return About(
         clean_summary(words.get("summary")),
         clean_line(str(words.get("pipeline") or ""), 100) or None,
-        decision=decision or None,
+        decision=_read_sentence(words, "decision") or None,
+        refusal=_read_sentence(words, "refusal") or None,
+        written=clean_line(str(words.get("written") or ""), 100) or None,
     )
+
+
+def _read_sentence(words: Mapping[str, Any], name: str) -> str:
+    return clean_sentence(str(words.get(name) or ""), REASON_CHARACTERS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +147,7 @@ def _was_busy(usage: Usage) -> bool:
 def _read_fault(payload: bytes, task: Task, usage: Usage) -> RunFailed:
     """A fault in the child's own words, none of which is trusted."""
     try:
-        words: dict[str, object] = dict(json.loads(payload))
+        words: dict[str, Any] = dict(json.loads(payload))
     except (ValueError, TypeError, RecursionError):
         return RunFailed("CRASHED", "the child's last word could not be read", "", usage)
     code, detail, stack = (str(words.get(key, "")) for key in ("code", "detail", "stack"))
@@ -148,7 +155,11 @@ def _read_fault(payload: bytes, task: Task, usage: Usage) -> RunFailed:
         code = _memory_fault(task)
     known = code if code in faults.FAULTS else "UNKNOWN"
     return RunFailed(
-        known, clean_line(detail, 500), "\n".join(map(clean_line, stack.splitlines())), usage
+        known,
+        clean_line(detail, 500),
+        "\n".join(map(clean_line, stack.splitlines())),
+        usage,
+        reason=_read_sentence(words, "reason"),
     )
 
 

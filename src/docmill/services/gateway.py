@@ -16,8 +16,8 @@ import httpx2
 from docmill.core.faults import FAULTS, DocmillError
 from docmill.core.jobs import About, Claimed, ReportProgress, Usage
 from docmill.core.plugins import Artifact
-from docmill.core.summaries import Summary, clean_summary
-from docmill.sandbox.outcome import RunFailed, RunOutcome, RunReturned
+from docmill.core.summaries import Summary, clean_sentence, clean_summary
+from docmill.sandbox.outcome import REASON_CHARACTERS, RunFailed, RunOutcome, RunReturned
 from docmill.services.breaker import RESTING, Clock, ServiceGuard, read_pause
 from docmill.services.endpoint import parse_retry_after
 
@@ -27,18 +27,23 @@ JSON: Final = "application/json"
 XML: Final = "application/xml"
 # The one refusal that says more to the sender than that this mapping does not do.
 NO_INVOICE: Final = "NO_INVOICE"
+REFUSED: Final = "GW_4XX"
 PDF_PART: Final = "application/pdf"
 
 
 @dataclass(frozen=True, slots=True)
 class GatewayAnswer:
-    """`data` is the canonical JSON; `xml` is there when a mapping was asked for."""
+    """`data` is the canonical JSON; `xml` is there when a mapping was asked for.
+
+    `refusal` is why the mapping wrote none.
+    """
 
     data: bytes
     version: str
     status: int
     xml: bytes | None = None
     summary: Summary | None = None
+    refusal: str = ""
 
 
 class GatewayClient:
@@ -66,7 +71,9 @@ class GatewayClient:
             fields["mapping"] = mapping
         with self._translate_errors():
             async with asyncio.timeout(self._timeout.total_seconds()):
-                read = await self._post(("invoice.pdf", pdf, PDF_PART), fields, JSON)
+                read = await self._read(pdf, fields)
+                if isinstance(read, GatewayAnswer):
+                    return read
                 if mapping is None:
                     return GatewayAnswer(
                         read.content, _read_version(read), read.status_code,
@@ -78,6 +85,23 @@ class GatewayClient:
                     read.content, _read_version(read), written.status_code, written.content,
                     _read_summary(read),
                 )  # fmt: skip
+
+    async def _read(
+        self, pdf: BinaryIO, fields: Mapping[str, str]
+    ) -> httpx2.Response | GatewayAnswer:
+        """The data; where the mapping refuses it, the data without the mapping, and why."""
+        try:
+            return await self._post(("invoice.pdf", pdf, PDF_PART), fields, JSON)
+        except DocmillError as exc:
+            if exc.fault.code != REFUSED or not exc.reason or "mapping" not in fields:
+                raise
+            pdf.seek(0)
+            plain = {name: value for name, value in fields.items() if name != "mapping"}
+            read = await self._post(("invoice.pdf", pdf, PDF_PART), plain, JSON)
+            return GatewayAnswer(
+                read.content, _read_version(read), read.status_code,
+                summary=_read_summary(read), refusal=exc.reason,
+            )  # fmt: skip
 
     async def _post(self, file: Any, fields: Mapping[str, str], wanted: str) -> httpx2.Response:
         answer = await self._http.post(
@@ -126,10 +150,20 @@ def _check_answer(answer: httpx2.Response, wanted: str) -> None:
     pause = parse_retry_after(answer.headers.get("retry-after"), datetime.now(UTC))
     if pause is not None and not refused:
         facts["retryAfter"] = pause
+    if reason := _read_reason(answer):
+        facts["reason"] = reason
     code = _read_code(answer)
     if refused and code == NO_INVOICE:
         raise DocmillError(code, detail, **facts)
     raise DocmillError("GW_4XX" if refused else "GW_5XX", detail, **facts)
+
+
+def _read_reason(answer: httpx2.Response) -> str:
+    try:
+        reason = json.loads(answer.content)["reason"]
+    except (ValueError, TypeError, KeyError, RecursionError):
+        return ""
+    return clean_sentence(reason, REASON_CHARACTERS) if isinstance(reason, str) else ""
 
 
 def _read_code(answer: httpx2.Response) -> str:
@@ -166,9 +200,9 @@ class GatewayRunner:
         except DocmillError as exc:
             usage = self._usage(began_at, exc.facts.get("httpStatus"))
             delay = None if exc.fault.code == RESTING else read_pause(exc)
-            return RunFailed(exc.fault.code, exc.detail, "", usage, delay)
+            return RunFailed(exc.fault.code, exc.detail, "", usage, delay, reason=exc.reason)
         usage = self._usage(began_at, answer.status)
-        about = About(answer.summary)
+        about = About(answer.summary, refusal=answer.refusal or None)
         return RunReturned(answer.data, answer.version, usage, _make_artifact(answer), about=about)
 
     def _usage(self, began_at: float, status: object) -> Usage:

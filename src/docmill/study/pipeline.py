@@ -31,7 +31,8 @@ class Study:
         sentences, warnings = _find_sentences(source, tools)
         total = prose.count_words(sentences)
         if not total:
-            raise DocmillError("BAD_PDF" if source.content_type == PDF else "BAD_FILE", "no text")
+            code = "BAD_PDF" if source.content_type == PDF else "BAD_FILE"
+            raise DocmillError(code, "no text", reason="There is no text in it to learn from.")
         tools.progress(50, "counting the words")
         language, share = lexicon.detect_language(prose.lower_words(sentences))
         words = _find_vocabulary(sentences, language, _words_wanted(total), tools)

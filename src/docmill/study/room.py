@@ -7,7 +7,10 @@ from docmill.core.plugins import Format, JobLink, Room
 room: Final = Room(
     name="study",
     pipeline="study",
+    noun="words to learn",
     package="docmill.study",
+    titles={"study": "Study cards"},
+    show="docmill.study.show:show_study",
     formats=(
         Format(
             name="csv",

@@ -7,7 +7,10 @@ from docmill.core.plugins import Command, MenuEntry, Room, Table
 room: Final = Room(
     name="trades",
     pipeline="trades",
+    noun="trade note",
     package="docmill.trades",
+    titles={"trades": "Trade note"},
+    show="docmill.trades.show:show_trades",
     tables=(
         Table(
             rows="trades",

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from docmill.core.faults import MAX_UPLOAD_BYTES
+from docmill.core.plugins import AUTO
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +34,7 @@ class WebConfig:
     reads_per_minute: int = 1000
     trusted_proxies: tuple[str, ...] = ()
     disk_limit: float = 0.9
-    default_pipeline: str = "invoice"
+    default_pipeline: str = AUTO
     documents_pipeline: str = "extract"
     delete_on_download: bool = False
     # The settings that are on, of those that switch a room on.

@@ -252,7 +252,11 @@ def test_another_currency_needs_a_rate() -> None:
     with pytest.raises(DocmillError, match=r"in IDR.* USD.*rates\.USD") as caught:
         emitted(dollars)
     assert caught.value.fault.code == "GW_4XX"
-    assert caught.value.facts == {"currency": "USD"}
+    assert caught.value.facts["currency"] == "USD"
+    assert caught.value.reason == (
+        "Coretax takes amounts in IDR, this invoice is in USD. Give a rate in Settings, or download"
+        " as UBL."
+    )
     found = told(dollars, rates={"USD": "16250.50"})
     assert (found["Price"], found["VAT"]) == ("162505", "17875.55")
     assert told({**dollars, "exchange_rate": "15000"})["TaxBase"] == "150000"

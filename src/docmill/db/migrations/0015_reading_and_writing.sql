@@ -1,10 +1,12 @@
 -- What a job was asked to be, what it was read as and why, what its reading says in short, and why it failed. A reading
--- outlives a format that refuses it: such a job has failed, and `reading_key` says where its data lies.
+-- outlives a format that refuses it: such a job has failed, and `reading_key` says where its data lies. `tries_before`
+-- counts the attempts before the last retry by hand, which begins with a fresh budget.
 ALTER TABLE jobs ADD COLUMN requested_pipeline text,
     ADD COLUMN decision text,
     ADD COLUMN reason text,
     ADD COLUMN summary jsonb,
     ADD COLUMN reading_key text,
+    ADD COLUMN tries_before integer NOT NULL DEFAULT 0 CHECK (tries_before >= 0),
     ADD CONSTRAINT reason_only_when_failed CHECK (reason IS NULL OR status = 'failed'),
     ADD CONSTRAINT reading_only_when_failed CHECK (reading_key IS NULL OR status = 'failed');
 ALTER TABLE job_attempts ADD COLUMN reason text;

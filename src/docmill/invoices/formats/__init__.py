@@ -70,11 +70,15 @@ InvoiceData = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Emitted:
-    """`review`: paths of the invoice a person should look at; `notes` say why, in sentences."""
+    """`review`: paths of the invoice a person should look at; `notes` say why, in sentences.
+
+    `missing`: those that the format can't do without.
+    """
 
     xml: bytes
     review: tuple[str, ...]
     notes: tuple[str, ...]
+    missing: tuple[str, ...] = ()
 
 
 def emit(
@@ -111,6 +115,7 @@ def emit_all(
         xml.serialize(root, pretty=pretty),
         tuple(_join_findings(scope.findings.review for scope in scopes)),
         tuple(_join_findings(scope.findings.notes for scope in scopes)),
+        tuple(_join_findings(scope.findings.missing for scope in scopes)),
     )
 
 
@@ -193,7 +198,7 @@ class _Writer:
         text = _node_text(node, scope)
         if node.required and not text:
             path = node.carries
-            scope.findings.flag(f"{scope.item_path}{path}" if path.startswith(".") else path)
+            scope.findings.miss(f"{scope.item_path}{path}" if path.startswith(".") else path)
         return text
 
 

@@ -82,6 +82,8 @@ def find_exchange_rate(scope: MappingScope) -> Decimal:
             f"Coretax takes amounts in IDR, and this invoice is in {currency[:3]}: give the rate"
             f" (rates.{currency[:3]} in the owner's settings), or choose another mapping",
             currency=currency[:3],
+            reason=f"Coretax takes amounts in IDR, this invoice is in {currency[:3]}. Give a rate"
+            " in Settings, or download as UBL.",
         )
     scope.findings.note(f"amounts in {currency} were multiplied by {format_plain(given)}")
     return given
@@ -218,6 +220,8 @@ def spread_negatives(scope: MappingScope, rows: list[PricedLine]) -> list[Priced
             "GW_4XX",
             "the lines come to less than nothing: Coretax takes returns and credit notes apart from"
             " tax invoices; choose another mapping",
+            reason="Coretax takes returns and credit notes apart from tax invoices, and the lines"
+            " of this one come to less than nothing. Download it as UBL.",
         )
     for row in sorted(kept.values(), key=lambda row: -row.base):
         taken = min(owed, row.base)
@@ -359,7 +363,9 @@ def _read_lines(scope: MappingScope) -> list[LineFigures]:
     net = scope.number("totals.net")
     if net is None:
         raise DocmillError(
-            "GW_4XX", "the invoice has neither lines nor a net total: nothing to write"
+            "GW_4XX",
+            "the invoice has neither lines nor a net total: nothing to write",
+            reason="The invoice has neither lines nor a net total. Fill them in in review.",
         )
     scope.findings.flag("lines", "none was read: the net total is written as one")
     return [LineFigures(None, None, NOTHING, net)]

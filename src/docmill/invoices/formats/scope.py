@@ -26,6 +26,12 @@ class Findings:
 
     review: dict[str, None] = field(default_factory=dict[str, None])
     notes: dict[str, None] = field(default_factory=dict[str, None])
+    missing: dict[str, None] = field(default_factory=dict[str, None])
+
+    def miss(self, path: str) -> None:
+        """Nothing stands there, and the format can't do without."""
+        self.flag(path)
+        self.missing[path] = None
 
     def flag(self, path: str, note: str = "") -> None:
         self.review[path] = None

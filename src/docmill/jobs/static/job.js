@@ -1,7 +1,8 @@
-// The page of one job: drawn anew by the server whenever the job changes, with its folds as they were.
+// The page of one document: drawn anew by the server whenever the job changes, with its folds as they were.
 
+import { begin } from "./pointing.js";
 import { applyToAll, confirmDelete } from "./actions.js";
-import { showProblem, announce, showTimes } from "./messages.js";
+import { announce, readProblem, showProblem, showTimes } from "./messages.js";
 
 const job = () => document.querySelector("#job");
 const id = job().dataset.job;
@@ -18,9 +19,10 @@ async function redraw() {
   }
   const key = old.contains(document.activeElement) ? document.activeElement.dataset.key : undefined;
   if (old.dataset.status !== fresh.dataset.status)
-    announce(fresh.querySelector("h1").textContent, fresh.querySelector("#badge").textContent);
+    announce(fresh.dataset.name, fresh.querySelector("#badge").textContent);
   showTimes(fresh);
   old.replaceWith(fresh);
+  begin(fresh);
   if (key) (fresh.querySelector(`[data-key="${key}"]`) ?? fresh.querySelector("[data-key]"))?.focus();
   follow();
 }
@@ -46,11 +48,24 @@ function soon() {
   timer ||= setTimeout(() => { timer = 0; redraw(); }, 300);
 }
 
+// What else can be done: a request without a body, whose answer may be another job.
+async function post(button) {
+  button.disabled = true;
+  const answer = await fetch(button.dataset.post, { method: "POST" }).catch(() => null);
+  const body = answer?.ok ? await answer.json() : null;
+  if (!body) showProblem((await readProblem(answer)).title);
+  const other = body?.job?.id ?? id;
+  if (other !== id) location.href = `/jobs/${other}`;
+  else await redraw();
+}
+
 document.addEventListener("click", async (event) => {
+  const other = event.target.closest("[data-post]");
+  if (other) return post(other);
   const button = event.target.closest("[data-act]");
   if (!button) return;
   const what = button.dataset.act;
-  if (what === "delete" && !(await confirmDelete(`Delete ${job().querySelector("h1").textContent}?`))) return;
+  if (what === "delete" && !(await confirmDelete(`Delete ${job().dataset.name}?`))) return;
   button.disabled = true;
   const done = await applyToAll(what, [id]);
   if (done && what === "delete") location.href = "/queue";
@@ -58,4 +73,5 @@ document.addEventListener("click", async (event) => {
 });
 
 showTimes(job());
+begin(job());
 follow();

@@ -24,11 +24,26 @@ const live = new Live({
     if (name === "row") put(data);
     else drop(JSON.parse(data).id);
     showCounts();
+    countSoon();
   },
   lost(yes) {
     document.querySelector("#lost").hidden = !yes;
   },
 });
+// How many there are of each, asked for once things have come to rest.
+let counting = 0;
+function countSoon() {
+  counting ||= setTimeout(async () => {
+    counting = 0;
+    const answer = await fetch("/queue/counts").catch(() => null);
+    const counts = answer?.ok ? await answer.json() : {};
+    for (const chip of document.querySelectorAll("#chips .chip")) {
+      const count = counts[chip.dataset.status];
+      if (count !== undefined) chip.querySelector(".n").textContent = count;
+    }
+  }, 500);
+}
+
 live.busy = () => active().length > 0;
 
 // Selection
@@ -93,6 +108,7 @@ document.addEventListener("click", async (event) => {
 // Filters: another address and another list, but the same page, so that uploads go on.
 
 let going = 0;
+const keyOf = (element) => element.dataset.status ?? element.textContent;
 
 async function go(href, { push = true } = {}) {
   const mine = ++going;
@@ -100,12 +116,12 @@ async function go(href, { push = true } = {}) {
   if (mine !== going) return;
   if (!answer?.ok) return showProblem("The list can't be loaded now. Try again in a moment");
   const page = new DOMParser().parseFromString(await answer.text(), "text/html");
-  const focused = document.activeElement?.closest("#chips, #list") ? document.activeElement.textContent : null;
+  const focused = document.activeElement?.closest("#chips, #list") ? keyOf(document.activeElement) : null;
   for (const id of ["chips", "list"]) document.getElementById(id).replaceWith(page.getElementById(id));
-  for (const id of ["status", "of"]) document.getElementById(id).value = page.getElementById(id).value;
+  for (const id of ["status", "of", "sort"]) document.getElementById(id).value = page.getElementById(id).value;
   if (document.activeElement !== search) search.value = page.getElementById("q").value;
   if (push) history.pushState(null, "", href);
-  if (focused) [...document.querySelectorAll("#chips a, #list a")].find((a) => a.textContent === focused)?.focus();
+  if (focused) [...document.querySelectorAll("#chips a, #list a")].find((a) => keyOf(a) === focused)?.focus();
   live.restart(list().dataset.since);
   settle();
 }

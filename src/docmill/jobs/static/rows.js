@@ -34,7 +34,8 @@ function change(old, fresh) {
   for (const name of Object.keys(fresh.dataset)) old.dataset[name] = fresh.dataset[name];
   [...fresh.cells].forEach((cell, number) => {
     const there = old.cells[number];
-    if (cell.className === "pick" || there.innerHTML === cell.innerHTML) return;
+    const same = cell.className === "thumb" && there.querySelector("img") && cell.querySelector("img");
+    if (cell.className === "pick" || same || there.innerHTML === cell.innerHTML) return;
     if (!move(there, cell)) there.replaceChildren(...cell.childNodes);
   });
   if (key && !old.contains(document.activeElement))
@@ -53,9 +54,9 @@ function move(there, cell) {
 }
 
 // New rows go where their age belongs; not below the last of a page that has another one after it,
-// and on later pages not at all.
+// and on later pages and in other orders not at all.
 function add(fresh) {
-  if (list().dataset.after) return;
+  if (list().dataset.after || "sorted" in list().dataset) return;
   const older = all().find((row) => row.dataset.created < fresh.dataset.created);
   if (!older && list().dataset.more === "1") return;
   body().insertBefore(fresh, older ?? null);

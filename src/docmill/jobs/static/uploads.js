@@ -69,7 +69,8 @@ class Upload {
     this.request = new XMLHttpRequest();
     this.request.upload.onprogress = ({ loaded, total }) => {
       this.bar.value = loaded / total;
-      this.tell(`${Math.floor((100 * loaded) / total)} % of ${size(this.file.size)}`);
+      const sent = Math.floor((100 * loaded) / total);
+      this.tell(sent < 100 ? `${sent} % of ${size(this.file.size)}` : `sent · ${size(this.file.size)} · being stored`);
     };
     this.request.onloadend = () => this.ended();
     this.request.open("POST", "/api/upload");

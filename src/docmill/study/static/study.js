@@ -64,9 +64,17 @@ function tell(isIt) {
   go(1);
 }
 
+// Space anywhere on the page turns the card; it would scroll otherwise.
+function turn(event) {
+  event.preventDefault();
+  flip(cards[at], cards[at].querySelector(".back").hidden);
+  cards[at].querySelector(".side").focus();
+}
+
 function press(event) {
   if (event.altKey || event.ctrlKey || event.metaKey || event.target.closest(".wide")) return;
-  if (event.key === "ArrowRight") go(1);
+  if (event.key === " " && !event.target.closest("button, a, input, select, summary")) turn(event);
+  else if (event.key === "ArrowRight") go(1);
   else if (event.key === "ArrowLeft") go(-1);
   else if (event.key === "1") tell(false);
   else if (event.key === "2") tell(true);

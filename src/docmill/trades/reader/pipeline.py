@@ -5,14 +5,16 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from docmill.core.faults import DocmillError
-from docmill.core.plugins import PDF, Output, Source, Tools
+from docmill.core.plugins import PDF, Output, Recognition, Source, Tools
 from docmill.core.summaries import TO_CHECK
+from docmill.reading.blank import require_text
 from docmill.reading.documents import open_document
 from docmill.reading.pages import Page, PagedDocument, Value
 from docmill.reading.turning import Frames, find_frames, set_upright
 from docmill.trades.fields import FIELDS, NAMES
 from docmill.trades.reader import services
 from docmill.trades.reader.read import read_trades
+from docmill.trades.reader.recognition import recognize_note
 from docmill.trades.reader.rows import FoundTrade, FoundTrades, NoteSheet, make_sheet
 
 
@@ -24,12 +26,14 @@ class TradesPipeline:
     version: str = "1"
     accepts: tuple[str, ...] = (PDF,)
 
+    def recognize(self, _source: Source, pages: Sequence[Page]) -> Recognition:
+        return recognize_note(pages)
+
     def run(self, source: Source, tools: Tools) -> Output:
         with open_document(source.file, source.content_type, tools) as document:
             pages = _read_all_pages(document, tools)
             warnings = list(document.warnings)
-        if not any(page.lines for page in pages):
-            raise DocmillError("BAD_PDF", "there is no text on any page")
+        require_text(pages)
         threshold = float(source.options.get("review_threshold", THRESHOLD))
         tools.progress(70, "looking for trades")
         sheet, frames = make_sheet(map(set_upright, pages)), find_frames(pages)

@@ -1,0 +1,116 @@
+"""Invoices as files, written on demand from what was read or approved, with today's settings."""
+
+import asyncio
+import csv
+import io
+from collections.abc import Mapping
+from typing import Any, Final
+
+from docmill.core.faults import DocmillError
+from docmill.core.jobs import Job
+from docmill.core.owners import OwnerKey
+from docmill.db.pool import read_connection
+from docmill.documents import queries as documents_queries
+from docmill.invoices import fields
+from docmill.invoices.fields import FIELDS, LINE_FIELDS, lines_of, title_of, value_at
+from docmill.invoices.formats import Emitted, choosing
+from docmill.invoices.formats.coretax import RUPIAH
+from docmill.invoices.profile import Profile, parse_profile
+from docmill.web.site import Site
+
+MOST_NAMED: Final = 4
+HEAD: Final = tuple(field.path for field in FIELDS if field.read)
+LINE: Final = tuple(field.name for field in LINE_FIELDS if field.read)
+# A spreadsheet would take text that begins so for a formula.
+FORMULAS: Final = ("=", "+", "-", "@", "\t", "\r")
+
+
+async def make_coretax(site: Site, job: Job, data: dict[str, Any]) -> bytes:
+    return await _make(site, job, data, choosing.CORETAX)
+
+
+async def make_ubl(site: Site, job: Job, data: dict[str, Any]) -> bytes:
+    return await _make(site, job, data, choosing.UBL)
+
+
+async def make_cii(site: Site, job: Job, data: dict[str, Any]) -> bytes:
+    return await _make(site, job, data, choosing.CII)
+
+
+async def check_coretax(site: Site, job: Job, data: dict[str, Any]) -> str:
+    return await _check(site, job, data, choosing.CORETAX)
+
+
+async def check_ubl(site: Site, job: Job, data: dict[str, Any]) -> str:
+    return await _check(site, job, data, choosing.UBL)
+
+
+async def check_cii(site: Site, job: Job, data: dict[str, Any]) -> str:
+    return await _check(site, job, data, choosing.CII)
+
+
+async def _make(site: Site, job: Job, data: dict[str, Any], mapping: str) -> bytes:
+    profile = await read_profile(site, job.owner, data)
+    return (await asyncio.to_thread(write_complete, mapping, data, profile)).xml
+
+
+async def _check(site: Site, job: Job, data: dict[str, Any], mapping: str) -> str:
+    """Why it can't be written, in a sentence; empty where it can."""
+    profile = await read_profile(site, job.owner, data)
+    try:
+        await asyncio.to_thread(write_complete, mapping, data, profile)
+    except DocmillError as exc:
+        return choosing.explain_refusal(exc)
+    return ""
+
+
+async def read_profile(site: Site, owner: OwnerKey, data: Mapping[str, Any]) -> Profile:
+    """The owner's settings of today; what they leave open, as it was when the document came."""
+    async with read_connection(site.pool) as conn:
+        now = await documents_queries.read_profile(conn, owner)
+    return parse_profile({**(data.get("profile") or {}), **(now or {})})
+
+
+def write_complete(mapping: str, data: Mapping[str, Any], profile: Profile) -> Emitted:
+    """Raises GW_4XX where the format refuses the invoice, or lacks what it can't do without."""
+    made = choosing.write_invoice(mapping, data, profile).emitted
+    if made.missing:
+        raise DocmillError("GW_4XX", "values are missing", reason=_name_missing(mapping, made))
+    return made
+
+
+def _name_missing(mapping: str, made: Emitted) -> str:
+    paths = [fields.bracket_path(path) for path in made.missing]
+    names = [title_of(path) for path in paths[:MOST_NAMED]]
+    more = f" and {len(paths) - MOST_NAMED} more" if len(paths) > MOST_NAMED else ""
+    label = choosing.label_of(mapping)
+    return f"{label} needs what is missing here: {', '.join(names)}{more}. Fill it in in review."
+
+
+def is_ubl_another(job: Job) -> bool:
+    return job.mapping != choosing.UBL
+
+
+def needs_rate(job: Job) -> bool:
+    """The invoice is in another currency than the tax office's."""
+    currency = (job.summary or {}).get("currency")
+    return job.mapping == choosing.CORETAX and bool(currency) and currency not in RUPIAH
+
+
+def write_csv(data: Mapping[str, Any], _title: str) -> bytes:
+    """A row for each line, with the head of the invoice before it."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\r\n")
+    writer.writerow([*HEAD, *(f"line.{name}" for name in LINE)])
+    head = [_cell(value_at(data, path), path) for path in HEAD]
+    for index, _ in enumerate(lines_of(data) or [None]):
+        paths = [f"lines[{index}].{name}" for name in LINE]
+        writer.writerow([*head, *(_cell(value_at(data, path), path) for path in paths)])
+    return out.getvalue().encode("utf-8-sig")
+
+
+def _cell(value: Any, path: str) -> str:
+    text = "" if value is None else str(value)
+    field = fields.find_field(path)
+    is_number = field is not None and field.is_number
+    return f"'{text}" if text.startswith(FORMULAS) and not is_number else text
