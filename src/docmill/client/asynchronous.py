@@ -109,7 +109,7 @@ class AsyncClient:
             return RemoteJob.of(await self.follow(job_id))
 
     async def result(self, job_id: str, *, seconds: float | None = None) -> dict[str, Any]:
-        """The data a job found, once it has ended. Raises Failed when it did not end well."""
+        """The data a job found, once it has ended. Raises JobFailed when it did not end well."""
         job = await self.wait(job_id, seconds=seconds)
         if not job.good:
             raise JobFailed(job)

@@ -1,5 +1,6 @@
 """The page /docs: every route with its parameters, bodies, answers and examples, and try-it."""
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -11,7 +12,7 @@ from starlette.responses import Response
 
 from docmill.core.faults import FAULTS
 from docmill.web import render
-from docmill.web.examples import write_curl, write_python
+from docmill.web.examples import JSON, MULTIPART, write_curl, write_python
 from docmill.web.problems import MEDIA_TYPE
 
 router = APIRouter(include_in_schema=False)
@@ -31,6 +32,8 @@ GROUPS: Final = {
     "catalog": "What is offered",
     "health": "Health",
 }
+WHERE: Final = {MULTIPART: "form", JSON: "body"}
+CODE: Final = re.compile(r"`([^`]+)`")
 Schema = Mapping[str, Any]
 
 
@@ -41,7 +44,7 @@ class ShownField:
     name: str
     where: str
     kind: Markup
-    says: str
+    says: Markup
     required: bool
     example: str = ""
     choices: tuple[str, ...] = ()
@@ -62,8 +65,8 @@ class ShownRoute:
     method: str
     path: str
     anchor: str
-    summary: str
-    says: str
+    summary: Markup
+    says: Markup
     curl: str
     python: str
     fields: tuple[ShownField, ...]
@@ -112,18 +115,19 @@ def _anchor(text: str) -> str:
 
 
 def _show_route(method: str, path: str, operation: Schema) -> ShownRoute:
-    content = operation.get("requestBody", {}).get("content", {})
-    kind, body = next(iter(content.items()), ("", {}))
+    content: Schema = operation.get("requestBody", {}).get("content", {})
+    kind = next(iter(content), "")
+    body: Schema = content[kind]["schema"] if kind else {}
     return ShownRoute(
         method=method,
         path=path,
         anchor=_anchor(f"{method} {path}"),
-        summary=operation.get("summary", ""),
-        says=" ".join(operation.get("description", "").split()),
+        summary=mark_code(operation.get("summary", "")),
+        says=mark_code(operation.get("description", "")),
         curl=write_curl(method, path, operation),
         python=write_python(method, path, operation),
         fields=tuple(_show_parameter(one) for one in operation.get("parameters", ())),
-        body=tuple(_list_fields(body.get("schema", {}), "body")),
+        body=tuple(_list_fields(body, WHERE.get(kind, kind))),
         body_kind=kind,
         answers=tuple(
             _show_answer(status, answer)
@@ -151,11 +155,21 @@ def _show_field(name: str, where: str, schema: Schema, *, required: bool) -> Sho
         name=name,
         where=where,
         kind=describe_type(schema),
-        says=schema.get("description", ""),
+        says=mark_code(schema.get("description", "")),
         required=required,
         example=str(examples[0]) if examples else "",
         choices=tuple(str(word) for word in schema.get("enum", ())),
     )
+
+
+def mark_code(text: str) -> Markup:
+    """One line, in which what stands in backticks is code."""
+    parts = CODE.split(" ".join(text.split()))
+    marked = (
+        Markup("<code>{}</code>").format(part) if at % 2 else escape(part)
+        for at, part in enumerate(parts)
+    )
+    return Markup("").join(marked)
 
 
 def describe_type(schema: Schema) -> Markup:
@@ -166,7 +180,7 @@ def describe_type(schema: Schema) -> Markup:
         parts = dict.fromkeys(describe_type(one) for one in choices)
         return Markup(" or ").join(parts)
     if schema.get("type") == "array":
-        inner = schema.get("items") or {}
+        inner: Schema = schema.get("items", {})
         return Markup("list of {}").format(describe_type(inner))
     return escape(schema.get("format") or schema.get("type") or "any")
 
@@ -183,7 +197,7 @@ def _show_answer(status: str, answer: Schema) -> ShownAnswer:
     return ShownAnswer(status, Markup(", ").join(kinds), "" if codes else says, codes)
 
 
-def _list_schemas(document: Schema) -> Iterator[tuple[str, str, list[ShownField]]]:
+def _list_schemas(document: Schema) -> Iterator[tuple[str, Markup, list[ShownField]]]:
     for name, schema in sorted(document["components"]["schemas"].items()):
-        says = " ".join(schema.get("description", "").split())
+        says = mark_code(schema.get("description", ""))
         yield name, says, list(_list_fields(schema, ""))
