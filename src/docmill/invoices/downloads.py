@@ -15,7 +15,7 @@ from docmill.invoices import fields
 from docmill.invoices.fields import FIELDS, LINE_FIELDS, lines_of, title_of, value_at
 from docmill.invoices.formats import Emitted, choosing
 from docmill.invoices.formats.coretax import RUPIAH
-from docmill.invoices.profile import Profile, parse_profile
+from docmill.invoices.profile import Profile, complete_profile
 from docmill.web.site import Site
 
 MOST_NAMED: Final = 4
@@ -68,7 +68,7 @@ async def read_profile(site: Site, owner: OwnerKey, data: Mapping[str, Any]) -> 
     """The owner's settings of today; what they leave open, as it was when the document came."""
     async with read_connection(site.pool) as conn:
         now = await documents_queries.read_profile(conn, owner)
-    return parse_profile({**(data.get("profile") or {}), **(now or {})})
+    return complete_profile(data.get("profile"), now or {})
 
 
 def write_complete(mapping: str, data: Mapping[str, Any], profile: Profile) -> Emitted:

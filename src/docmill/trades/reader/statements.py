@@ -170,7 +170,9 @@ def _make_blocks(
         end = found[at + 1][0].index - 1 if at + 1 < len(found) else row.index + AFTER
         last = min(end, row.index + AFTER, len(rows) - 1) if below else row.index
         named = below or bool(facts.ISIN.search(row.text))
-        blocks.append(TradeBlock(anchor, row.index, last, deal, None if named else heads[row.index]))
+        blocks.append(
+            TradeBlock(anchor, row.index, last, deal, None if named else heads[row.index])
+        )
     return blocks if len(blocks) > 1 and not _are_parts(rows, blocks) else []
 
 
@@ -180,7 +182,9 @@ def _names_follow(rows: Sequence[NoteRow], records: Sequence[NoteRow]) -> bool:
         return False
     ends = [*(row.index for row in records[1:]), len(rows)]
     inside = [
-        any(facts.ISIN.search(rows[at].text) for at in range(row.index + 1, min(end, row.index + 4)))
+        any(
+            facts.ISIN.search(rows[at].text) for at in range(row.index + 1, min(end, row.index + 4))
+        )
         for row, end in zip(records, ends, strict=True)
     ]
     return sum(inside) > 0.7 * len(records)
