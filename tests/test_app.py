@@ -16,16 +16,19 @@ from docmill.settings import Settings, adapt_for_serve, is_for_one_person, read_
 from docmill.web.config import TokenConfig, WebConfig
 
 CORETAX, UBL, CII = "pt_simon_invoice_v1", "ubl_invoice_v1", "cii_invoice_v1"
+AUTO = "auto"
 
 
 def test_without_a_list_all_mappings_are_offered_the_default_first() -> None:
-    assert find_catalog((), CORETAX).mappings["invoice"] == (CORETAX, CII, UBL)
-    assert find_catalog((), UBL).mappings["invoice"] == (UBL, CORETAX, CII)
+    assert find_catalog((), CORETAX).mappings["invoice"] == (CORETAX, AUTO, CII, UBL)
+    assert find_catalog((), UBL).mappings["invoice"] == (UBL, AUTO, CORETAX, CII)
     assert find_catalog((), UBL).default_mapping("invoice") == UBL
 
 
 def test_a_list_leaves_the_others_out() -> None:
-    assert find_catalog((CII, CORETAX), CORETAX).mappings == {"invoice": (CORETAX, CII)}
+    allowed = find_catalog((CII, CORETAX), CORETAX).mappings
+    assert allowed["invoice"] == allowed["auto"] == (CORETAX, CII)
+    assert find_catalog((CII, UBL), AUTO).default_mapping("invoice") == CII
 
 
 @pytest.mark.parametrize(("allowed", "default"), [(("ubl_v1",), CORETAX), ((), "ubl_v1")])
@@ -47,7 +50,7 @@ def test_the_list_is_written_with_commas(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setenv("DOCMILL_MAPPINGS", f"{UBL}, {CII},")
     assert read_settings().mappings == (UBL, CII)
     monkeypatch.delenv("DOCMILL_MAPPINGS")
-    assert (read_settings().mappings, read_settings().default_mapping) == ((), CORETAX)
+    assert (read_settings().mappings, read_settings().default_mapping) == ((), AUTO)
 
 
 def test_what_comes_by_a_bucket_is_tried_again_after_5_15_and_60_minutes() -> None:

@@ -3,7 +3,7 @@
 import asyncio
 import csv
 import io
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from docmill.core.faults import DocmillError
@@ -11,14 +11,19 @@ from docmill.core.jobs import Job
 from docmill.core.owners import OwnerKey
 from docmill.db.pool import read_connection
 from docmill.documents import queries as documents_queries
-from docmill.invoices import fields
+from docmill.documents.previews import SharedRuns
+from docmill.invoices import fields, formats
 from docmill.invoices.fields import FIELDS, LINE_FIELDS, lines_of, title_of, value_at
 from docmill.invoices.formats import Emitted, choosing
 from docmill.invoices.formats.coretax import RUPIAH
+from docmill.invoices.formats.gaps import find_gaps
 from docmill.invoices.profile import Profile, complete_profile
 from docmill.web.site import Site
 
 MOST_NAMED: Final = 4
+# The European standard's own rules hold for both.
+EUROPEAN: Final = frozenset({choosing.UBL, choosing.CII})
+HYBRID: Final = "invoice-hybrid"
 HEAD: Final = tuple(field.path for field in FIELDS if field.read)
 LINE: Final = tuple(field.name for field in LINE_FIELDS if field.read)
 # A spreadsheet would take text that begins so for a formula.
@@ -49,6 +54,22 @@ async def check_cii(site: Site, job: Job, data: dict[str, Any]) -> str:
     return await _check(site, job, data, choosing.CII)
 
 
+async def make_facturx(site: Site, job: Job, data: dict[str, Any]) -> bytes:
+    """The original is opened in a confined process alone."""
+    xml = await _make(site, job, data, choosing.CII)
+    options = {"xml": xml.decode()}
+    ran = await site.find(SharedRuns).run(site, job, job.owner, HYBRID, options)
+    if ran.artifact is None:
+        raise DocmillError("UNKNOWN", "the writer gave no file")
+    return ran.artifact.content
+
+
+async def check_facturx(site: Site, job: Job, data: dict[str, Any]) -> str:
+    if job.upload_key is None:
+        return "The original was removed by retention. Download the XML alone."
+    return await check_cii(site, job, data)
+
+
 async def _make(site: Site, job: Job, data: dict[str, Any], mapping: str) -> bytes:
     profile = await read_profile(site, job.owner, data)
     return (await asyncio.to_thread(write_complete, mapping, data, profile)).xml
@@ -74,17 +95,22 @@ async def read_profile(site: Site, owner: OwnerKey, data: Mapping[str, Any]) -> 
 def write_complete(mapping: str, data: Mapping[str, Any], profile: Profile) -> Emitted:
     """Raises GW_4XX where the format refuses the invoice, or lacks what it can't do without."""
     made = choosing.write_invoice(mapping, data, profile).emitted
-    if made.missing:
-        raise DocmillError("GW_4XX", "values are missing", reason=_name_missing(mapping, made))
+    lacks = [title_of(fields.bracket_path(path)) for path in made.missing]
+    if mapping in EUROPEAN:
+        ubl = made if mapping == choosing.UBL else formats.emit(formats.load(choosing.UBL), data)
+        lacks += find_gaps(ubl.xml)
+    if lacks:
+        reason = _name_missing(mapping, list(dict.fromkeys(lacks)))
+        raise DocmillError("GW_4XX", "values are missing", reason=reason)
     return made
 
 
-def _name_missing(mapping: str, made: Emitted) -> str:
-    paths = [fields.bracket_path(path) for path in made.missing]
-    names = [title_of(path) for path in paths[:MOST_NAMED]]
-    more = f" and {len(paths) - MOST_NAMED} more" if len(paths) > MOST_NAMED else ""
-    label = choosing.label_of(mapping)
-    return f"{label} needs what is missing here: {', '.join(names)}{more}. Fill it in in review."
+def _name_missing(mapping: str, lacks: Sequence[str]) -> str:
+    more = f" and {len(lacks) - MOST_NAMED} more" if len(lacks) > MOST_NAMED else ""
+    names = ", ".join(lacks[:MOST_NAMED]) + more
+    return (
+        f"{choosing.label_of(mapping)} needs what is missing here: {names}. Fill it in in review."
+    )
 
 
 def is_ubl_another(job: Job) -> bool:

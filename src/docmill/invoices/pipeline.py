@@ -9,6 +9,7 @@ from docmill.core.plugins import PDF, Artifact, Output, Recognition, Source, Too
 from docmill.invoices import checks, formats, profile
 from docmill.invoices.formats import choosing
 from docmill.invoices.reader import detect_notation, read_invoice, read_pages
+from docmill.invoices.reader.audit import add_differences, find_differences
 from docmill.invoices.reader.confidence import Curves, fit_confidence, load_curves
 from docmill.invoices.reader.embedded import read_embedded
 from docmill.invoices.reader.layout import make_sheet
@@ -76,6 +77,8 @@ class InvoicePipeline:
         found, learned = apply_lessons(sheet, read, lessons)
         found = map_values(found, frames.place)
         data = to_json(reconcile(xml, found) if xml else found)
+        if xml:
+            data = add_differences(data, find_differences(xml, found))
         for path, lesson in learned.items():
             data["evidence"][path]["learned"] = lesson
         return data

@@ -45,6 +45,14 @@ room: Final = Room(
             check="docmill.invoices.downloads:check_cii",
         ),
         Format(
+            name="facturx",
+            label="PDF with XML inside (Factur-X)",
+            content_type="application/pdf",
+            ending=".facturx.pdf",
+            make="docmill.invoices.downloads:make_facturx",
+            check="docmill.invoices.downloads:check_facturx",
+        ),
+        Format(
             name="csv",
             label="CSV",
             content_type="text/csv; charset=utf-8",
@@ -84,7 +92,10 @@ room: Final = Room(
         ),
     ),
     validator="docmill.invoices.validator:validator",
-    confined_runs=("docmill.invoices.reader.lessons:teacher",),
+    confined_runs=(
+        "docmill.invoices.reader.lessons:teacher",
+        "docmill.invoices.hybrid:writer",
+    ),
     routers=(
         "docmill.invoices.exports:router",
         "docmill.invoices.api:reviews_router",

@@ -15,6 +15,7 @@ from docmill.core.actions import list_actions
 from docmill.core.faults import DocmillError
 from docmill.core.jobs import ACTIVE, ENDED, Job, Status
 from docmill.core.owners import Owner
+from docmill.core.plugins import AUTO
 from docmill.db.pool import Connection, read_connection, write
 from docmill.documents import queries as documents_queries
 from docmill.jobs import params, queries
@@ -442,6 +443,7 @@ async def list_mappings(site: CurrentSite) -> MappingList:
     found = [
         MappingModel(name=name, pipeline=pipeline)
         for pipeline, names in sorted(site.catalog.mappings.items())
+        if pipeline != AUTO  # which only passes them on
         for name in names
     ]
     return MappingList(mappings=found)

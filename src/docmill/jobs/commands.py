@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any, Final
+from urllib.parse import urlencode
 from uuid import UUID
 
 import typer
@@ -108,12 +109,24 @@ async def _download_result(
                 file.write(piece)
 
 
-def retry_jobs(ids: Ids, as_json: Json = False, url: Url = HERE, token: Token = None) -> None:
-    """Queue failed jobs again.
+def retry_jobs(
+    ids: Ids,
+    read_as: Annotated[
+        str | None,
+        typer.Option("--as", help="Read the document as this, by a new job: invoice, trades ..."),
+    ] = None,
+    as_json: Json = False,
+    url: Url = HERE,
+    token: Token = None,
+) -> None:
+    """Queue failed jobs again, or read documents as something else than they were.
 
     docmill retry 3f2a 77b1
+
+    docmill retry 3f2a --as trades
     """
-    _change("retry", ids, RemoteClient(url, token), as_json=as_json)
+    verb = f"read-as?{urlencode({'pipeline': read_as})}" if read_as else "retry"
+    _change(verb, ids, RemoteClient(url, token), as_json=as_json)
 
 
 def cancel_jobs(ids: Ids, as_json: Json = False, url: Url = HERE, token: Token = None) -> None:
@@ -163,7 +176,7 @@ async def _change_one(verb: str, given: str, client: RemoteClient) -> JobChange:
         if not exc.code:
             raise
         return JobChange(given, False, code=exc.code, message=f"{exc.says} {exc.advice}")
-    return JobChange(job_id, True, answer["job"]["status"])
+    return JobChange(answer["job"]["id"], True, answer["job"]["status"])
 
 
 async def resolve_id(client: RemoteClient, given: str) -> str:
