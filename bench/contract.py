@@ -118,6 +118,7 @@ REFUSED: Final[Mapping[tuple[str, str], tuple[int, ...]]] = {
     ("POST", "/v1/convert/file/async"): (400, 422),
     # A tax number has its own notation, and a branch must belong to the number beside it.
     ("PUT", "/api/profile"): (400,),
+    ("PATCH", "/api/settings"): (400,),
     # Which forms there are depends on the pipeline of the job.
     ("GET", "/api/jobs/{job_id}/download"): (400,),
     # Whether a value fits depends on the path beside it and on the lines of the invoice.

@@ -29,7 +29,13 @@ def test_who_one_is_and_a_rate_are_set_with_the_keyboard(page: Page, watch: Watc
     row = page.get_by_role("row").filter(has_text="EUR")
     expect(row).to_contain_text("2025-03-14")
     axe_everywhere(page)
+    page.get_by_label("Currency", exact=True).fill("usd")
+    page.get_by_label("Rupiah for one unit").fill("16250")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("row").filter(has_text="USD")).to_contain_text("every day")
+    expect(row).to_be_visible()
     row.get_by_role("button", name="Remove EUR 2025-03-14").click()
+    page.get_by_role("button", name="Remove USD of every day").click()
     expect(page.get_by_text("No rate yet.")).to_be_visible()
     expect(page.get_by_label("Company name")).to_have_value("PT Simon")
 

@@ -2,18 +2,24 @@
 
 from collections.abc import AsyncGenerator
 from decimal import Decimal
+from io import BytesIO
 from typing import Any
 
 import httpx2
 import pytest
 
 from docmill.core.installed import PipelineCatalog
-from docmill.core.plugins import PDF
+from docmill.core.plugins import PDF, Source, Tools
 from docmill.invoices import formats
+from docmill.invoices.checks import find_doubts
+from docmill.invoices.pipeline import pipeline
 from docmill.invoices.profile import complete_profile, find_rate, parse_profile
+from docmill.jobs.preferences import read_run_options
+from docmill.jobs.samples import SAMPLES
 from docmill.owners.api import OwnerSettings, SettingsChange
 from docmill.owners.fields import BY_NAME
 from docmill.owners.settings import merge_changes
+from road import claim_one
 from sites import Site, Start, a_pdf, part
 
 pytestmark = pytest.mark.anyio
@@ -293,3 +299,31 @@ def test_rates_are_decimal() -> None:
     found = find_rate(parse_profile({"rates": {"USD": "16250.55"}}), "USD", "2025-01-01")
     assert found is not None
     assert found.rupiah == Decimal("16250.55")
+
+
+def read_sample(**options: Any) -> dict[str, Any]:
+    source = Source(BytesIO(SAMPLES["invoice"].read()), "sample.pdf", PDF, options=options)
+    return dict(pipeline.run(source, Tools(progress=lambda percent, stage: None)).data)
+
+
+def test_how_sure_is_sure_enough_decides_what_a_person_looks_at() -> None:
+    usual, strict, lax = (
+        read_sample(),
+        read_sample(review_threshold=1),
+        read_sample(review_threshold=0),
+    )
+    assert {*lax["review"]} < {*usual["review"]} < {*strict["review"]}
+    assert "review_threshold" not in usual
+    assert find_doubts(strict, strict["checks"]) == strict["review"], "a review asks the same"
+
+
+@pytest.mark.parametrize(("threshold", "told"), [(0.95, {"review_threshold": 0.95}), (None, {})])
+async def test_runs_are_told_what_their_owner_has_set(
+    client: httpx2.AsyncClient, site: Site, threshold: float | None, told: dict[str, float]
+) -> None:
+    await change(client, review_threshold=threshold)
+    job_id = (await send(client, "six"))["id"]
+    async with site.services.pool.connection() as conn:
+        job = await claim_one(conn)
+        assert str(job.id) == job_id
+        assert await read_run_options(conn, job) == told
