@@ -30,6 +30,7 @@ from docmill.jobs.pages import (
     describe_progress,
     describe_reading,
     describe_trouble,
+    has_pictures,
     is_expired,
 )
 from docmill.jobs.queries import JobEvent
@@ -206,9 +207,7 @@ def _count_pages(data: Any) -> int:
 
 def _count_pictures(job: Job, seen: Preview | None) -> int:
     """How many pages can be looked at; those of other files than PDFs can't."""
-    if seen is None or job.content_type != PDF or job.upload_key is None:
-        return 0
-    return min(max(seen.pages, 1), MOST_PAGES)
+    return min(max(seen.pages, 1), MOST_PAGES) if seen and has_pictures(job) else 0
 
 
 def _fits(count: int) -> bool:
