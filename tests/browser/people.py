@@ -72,6 +72,8 @@ def choose(page: Page, *files: FilePayload) -> None:
 
 def convert_with(page: Page, pipeline: str) -> None:
     page.get_by_label("Convert with").select_option(pipeline)
+    if pipeline == "invoice":
+        page.get_by_label("Write as").select_option(INVOICE)
 
 
 def row(page: Page, name: str) -> Locator:

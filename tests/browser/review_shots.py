@@ -41,6 +41,7 @@ def test_reviews(new_context: NewContext) -> None:
     page.keyboard.press("Enter")
     page.get_by_text("Saved").wait_for()
     page.keyboard.press("Control+Enter")
+    page.get_by_role("button", name="Approve all the same").click()
     page.get_by_text("Learned for the next").first.wait_for()
     _take(page, "review-approved")
     page.goto(f"/review/{an_invoice(context, 'SJA-25-1032')}")

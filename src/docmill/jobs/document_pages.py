@@ -30,6 +30,7 @@ from docmill.jobs.pages import (
     describe_progress,
     describe_reading,
     describe_trouble,
+    has_pictures,
     is_expired,
 )
 from docmill.jobs.queries import JobEvent
@@ -76,6 +77,7 @@ class Preview:
     missing: str = ""
     shown: Shown | None = None
     pages: int = 0
+    mapping: str = ""
 
 
 router = APIRouter(include_in_schema=False)
@@ -123,7 +125,7 @@ async def job_page(job_id: str, site: CurrentSite, owner: CurrentOwner) -> Respo
         pictures=_count_pictures(job, seen),
         is_pdf=job.content_type == PDF,
         kind=rooms.title_of(job.pipeline),
-        written=rooms.title_of(job.mapping or ""),
+        written=rooms.title_of((seen and seen.mapping) or job.mapping or ""),
         formats=await list_formats(site, job),
         **describe_reading(job),
         read=read,
@@ -192,6 +194,7 @@ def _draw_preview(pipeline: str, found: str, text: str) -> Preview:
         cut=len(text) > MOST_XML,
         shown=resolve(show)(data) if show and data else None,
         pages=_count_pages(data),
+        mapping=_find_mapping(data),
     )
 
 
@@ -204,11 +207,15 @@ def _count_pages(data: Any) -> int:
     return count if isinstance(count, int) else 0
 
 
+def _find_mapping(data: Any) -> str:
+    """The format that a run chose by itself, which its result names."""
+    given = cast(dict[str, Any], data) if isinstance(data, dict) else {}
+    return str(given.get("mapping") or "")
+
+
 def _count_pictures(job: Job, seen: Preview | None) -> int:
     """How many pages can be looked at; those of other files than PDFs can't."""
-    if seen is None or job.content_type != PDF or job.upload_key is None:
-        return 0
-    return min(max(seen.pages, 1), MOST_PAGES)
+    return min(max(seen.pages, 1), MOST_PAGES) if seen and has_pictures(job) else 0
 
 
 def _fits(count: int) -> bool:

@@ -303,11 +303,17 @@ async def render_row(site: Site, job: Job) -> str:
         "trouble": describe_trouble(job),
         "detail": describe_progress(job, shown),
         "is_pdf": job.content_type == PDF,
-        "thumb": ready and job.content_type == PDF and job.upload_key is not None,
+        "thumb": has_pictures(job),
         "kind": find_rooms().title_of(job.pipeline),
         **describe_reading(job),
     }
     return render.render_template("row.html", job=shown, **facts)
+
+
+def has_pictures(job: Job) -> bool:
+    """Whether its pages can be looked at: a PDF that was read, and is still there."""
+    read = job.result_key or job.reading_key
+    return bool(read) and job.content_type == PDF and job.upload_key is not None
 
 
 def can_retry(job: JobModel) -> bool:

@@ -144,7 +144,7 @@ function stateOf(body) {
   badge.className = `badge ${kind}`;
   badge.textContent = text;
   document.querySelector("#approve").disabled = body.status === "approved";
-  document.querySelector("#download").hidden = body.status !== "approved";
+  for (const id of ["download", "formats"]) document.getElementById(id).hidden = body.status !== "approved";
 }
 
 function kept(body, edits) {

@@ -180,12 +180,13 @@ function takeDropped(transfer) {
   take([...transfer.files].filter((file) => !names.has(file.name)));
 }
 
+// Only those of the pipeline stand there: two pipelines may have mappings of the same name.
+const mappings = [...mapping.options];
 function chooseMapping() {
-  const options = [...mapping.options];
-  for (const option of options) option.hidden = option.disabled = option.dataset.of !== pipeline.value;
-  const fitting = options.filter((option) => !option.disabled);
-  if (!fitting.includes(mapping.selectedOptions[0]) && fitting.length) mapping.value = fitting[0].value;
-  mapping.disabled = fitting.length === 0;
+  const was = mapping.value;
+  mapping.replaceChildren(...mappings.filter((option) => option.dataset.of === pipeline.value));
+  if ([...mapping.options].some((option) => option.value === was)) mapping.value = was;
+  mapping.disabled = mapping.options.length === 0;
   document.querySelector("#mapped").toggleAttribute("data-none", mapping.disabled);
 }
 
@@ -200,10 +201,12 @@ function recall() {
   try {
     const was = localStorage.getItem("pipeline");
     if ([...pipeline.options].some((option) => option.value === was)) pipeline.value = was;
+    chooseMapping();
     const as = localStorage.getItem(`mapping of ${pipeline.value}`);
-    if ([...mapping.options].some((option) => option.value === as && option.dataset.of === pipeline.value)) mapping.value = as;
-  } catch { /* as above */ }
-  chooseMapping();
+    if ([...mapping.options].some((option) => option.value === as)) mapping.value = as;
+  } catch {
+    chooseMapping();
+  }
 }
 
 function hasFiles(event) {
