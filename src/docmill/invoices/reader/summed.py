@@ -26,7 +26,7 @@ def find_summed_lines(sheet: TextSheet) -> LineTable:
         if item.role in _SUMS and item.weight > 0.5 and item.value > 0 and _is_money(item.figure)
     ]
     runs = [run for item in sums[:MOST_SUMS] for run in _find_runs(sheet, item)]
-    best = max(runs, key=len, default=[])
+    best: Sequence[Placed] = max(runs, key=len, default=())
     if not best:
         return LineTable()
     lines = [_make_line(sheet, row, figure) for row, figure in best]
