@@ -29,8 +29,17 @@ FORMS = (
 )
 PLACES = ("right", "left", "in_table", "offset")
 WIDTHS = {
-    **{"position": 30, "description": 190, "quantity": 55, "unit": 45, "unit_price": 80},
-    **{"tax_rate": 45, "amount": 85, "code": 60, "discount": 45, "gross": 85, "tax_amount": 70},
+    "position": 30,
+    "description": 190,
+    "quantity": 55,
+    "unit": 45,
+    "unit_price": 80,
+    "tax_rate": 45,
+    "amount": 85,
+    "code": 60,
+    "discount": 45,
+    "gross": 85,
+    "tax_amount": 70,
 }
 LEFT, BOTTOM = 40.0, 800.0
 
