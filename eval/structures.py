@@ -28,8 +28,19 @@ FORMS = (
     *("no_heads", "amounts_only", "numbered_text"),
 )
 PLACES = ("right", "left", "in_table", "offset")
-WIDTHS = {"position": 30, "description": 190, "quantity": 55, "unit": 45, "unit_price": 80}
-WIDTHS |= {"tax_rate": 45, "amount": 85, "code": 60, "discount": 45, "gross": 85, "tax_amount": 70}
+WIDTHS = {
+    "position": 30,
+    "description": 190,
+    "quantity": 55,
+    "unit": 45,
+    "unit_price": 80,
+    "tax_rate": 45,
+    "amount": 85,
+    "code": 60,
+    "discount": 45,
+    "gross": 85,
+    "tax_amount": 70,
+}
 LEFT, BOTTOM = 40.0, 800.0
 
 

@@ -213,3 +213,15 @@ def test_numbers_in_sentences_are_no_part_of_a_sum() -> None:
 
     assert Decimal(data["totals"]["tax"]) == 11_000_000
     assert Decimal(data["totals"]["net"]) == 100_000_000
+
+
+def test_an_amount_in_a_sentence_is_not_the_total() -> None:
+    note: Text = (
+        40,
+        400,
+        "For your books only: the total of this invoice in euros comes to 4,210.55",
+    )
+    foot = [(380, 240, "Amount payable"), (480, 240, "100.00")]
+    data = run(make_pdf([[*HEAD, *row(180, *HEADINGS), *row(200, *CHAIRS), *foot, note]]))
+
+    assert data["totals"]["gross"] == "100.00"

@@ -127,3 +127,16 @@ def test_the_first_sum_under_a_single_line_ends_the_table() -> None:
     values = rows(246, (40.0, 110.0, 180.0, 240.0), ("VAT", "100.00", "20%", "20.00"))
 
     assert lines_of(table + tax_table + side + values) == BOTH[:1]
+
+
+def test_rows_without_any_heading_are_lines_where_they_come_to_a_sum() -> None:
+    table = rows(200, (40.0, 480.0), ("Liability of the owner", "50.00"), ("Of his dog", "110.00"))
+
+    assert lines_of(table + foot(260, *SUMS)) == [(None, None, "50.00"), (None, None, "110.00")]
+
+
+def test_rows_that_are_lines_only_by_the_sum_join_the_table() -> None:
+    table = rows(180, FIVE, ("No", "Description", "Qty", "Price", "Amount"), CABLE)
+    more: list[Text] = [(70, 212, "Plugs of several kinds"), (484, 212, "60.00")]
+
+    assert lines_of(table + more + foot(260, *SUMS)) == [BOTH[0], (None, None, "60.00")]

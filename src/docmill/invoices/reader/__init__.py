@@ -20,6 +20,7 @@ from docmill.invoices.reader.lines import (
 )
 from docmill.invoices.reader.model import Invoice
 from docmill.invoices.reader.parties import find_parties
+from docmill.invoices.reader.summed import find_summed_lines
 from docmill.invoices.reader.totals import choose_totals, make_taxes, make_totals
 from docmill.invoices.values import NOTHING
 from docmill.reading import dates, numbers
@@ -38,7 +39,24 @@ def _find_table(sheet: TextSheet) -> LineTable:
     if 2 * count_proven(named) > len(named.lines):
         return named
     bare = find_bare_lines(sheet)
-    return bare if count_proven(bare) > count_proven(named) else named
+    best = bare if count_proven(bare) > count_proven(named) else named
+    return best if best.lines else find_summed_lines(sheet)
+
+
+def _complete_table(
+    sheet: TextSheet, table: LineTable, amounts: Sequence[LabelledAmount]
+) -> LineTable | None:
+    """The table with the rows that it lacks, where only with them it comes to a printed sum."""
+    plain = [raw for raw in table.lines if not raw.extra]
+    own = sum((raw.figures["amount"].number.value for raw in plain), NOTHING)
+    if own in {item.value for item in amounts if item.role in _ROLES_OF_SUMS}:
+        return None
+    summed, known = find_summed_lines(sheet), {raw.row.index for raw in plain}
+    if not known < summed.rows:
+        return None
+    more = [raw for raw in summed.lines if raw.row.index not in known]
+    lines = sorted([*table.lines, *more], key=lambda raw: raw.row.index)
+    return LineTable(tuple(lines), table.rows | summed.rows)
 
 
 def _include_extras(lines: Sequence[RawLine], nets: set[Decimal]) -> Sequence[RawLine]:
@@ -96,6 +114,8 @@ def read_invoice(sheet: TextSheet) -> Invoice:
     phrases = find_phrases(sheet)
     table = _find_table(sheet)
     amounts = find_amounts(sheet, table.rows)
+    if table.lines and (whole := _complete_table(sheet, table, amounts)):
+        table, amounts = whole, find_amounts(sheet, whole.rows)
     sums = {item.value for item in amounts if item.role in _ROLES_OF_SUMS}
     nets = {item.value for item in amounts if item.role == "net"}
     counted = add_products(sheet, _include_extras(_drop_copies(sheet, table.lines, sums), nets))

@@ -122,6 +122,7 @@ EARLIER: Final = 0.35  # what a number is worth behind which another one stands
 FROM_ABOVE: Final = 0.7
 ROWS_ABOVE: Final = 4
 PROSE: Final = 70
+IN_PROSE: Final = 0.6  # what an amount is worth in a sentence
 LONG: Final = 6
 _CONTEXT: Final = re.compile(
     rf"(?:\b{lexicon.amount_words('context')}|(?<!\w)[x×*@])\s*$", re.IGNORECASE
@@ -167,6 +168,7 @@ def _row_amounts(sheet: TextSheet, row: TextRow) -> Iterator[LabelledAmount]:
         if kind:
             likely = not _is_id_like(figure) and not _is_part_of_words(figure)
             worth = weight * (1 if last else EARLIER) * (1 if likely else EARLIER)
+            worth *= IN_PROSE if len(figure.cell.text) > PROSE else 1
             yield from _amounts_of_readings(kind, worth, figure, label)
         elif last and label:
             yield LabelledAmount("", figure.number.value, 0.0, figure, label, figure.cell.page)

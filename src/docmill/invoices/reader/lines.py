@@ -324,14 +324,18 @@ def _nearest_line(anchors: list[tuple[int, RawLine]], row: TextRow) -> int | Non
 
 
 def _fill_line(raw: RawLine, strays: list[tuple[str, PrintedNumber]]) -> RawLine:
-    """A line with stray numbers where it lacks some, or where only with them it adds up."""
+    """A line with stray numbers where it lacks some, or where only with them it adds up.
+
+    A quantity that is printed in its row stays.
+    """
     own = {**dict(reversed(strays)), **raw.figures}
     filled = replace(raw, figures=own, taken=(*raw.taken, *own.values()))
     if _adds_up(own) or not strays:
         return filled
     for kind, figure in strays:
         other = replace(raw, figures={**own, kind: figure})
-        if _adds_up(other.figures):
+        kept = kind == "quantity" and kind in raw.figures
+        if not kept and _adds_up(other.figures):
             return replace(other, taken=(*raw.taken, *other.figures.values()))
     return filled
 
@@ -405,19 +409,20 @@ def _bare_line(sheet: TextSheet, row: TextRow) -> RawLine | None:
     ):
         return None
     shares = [figure for figure in found if figure.number.percent]
-    return next(_prove_line(row, plain, shares), None)
+    return next(prove_line(row, plain, shares), None)
 
 
-def _prove_line(
+def prove_line(
     row: TextRow, found: list[PrintedNumber], shares: list[PrintedNumber]
 ) -> Iterator[RawLine]:
+    """The ways in which two numbers of a row come to its last one."""
     pairs = [both for one in combinations(found[:-1], 2) for both in (one, one[::-1])]
     pairs.sort(key=lambda pair: _has_cents(pair[0]) > _has_cents(pair[1]))
     for (quantity, price), share in product(pairs, (None, *shares)):
         tried = {"quantity": quantity, "unit_price": price, "amount": found[-1]}
         tried |= {"discount": share} if share else {}
         if any(amount for *_, amount in fit_readings(tried)):
-            yield RawLine(_row_header(row, tried), row, tried, tuple(tried.values()))
+            yield RawLine(make_row_header(row, tried), row, tried, tuple(tried.values()))
 
 
 def _has_cents(figure: PrintedNumber) -> bool:
@@ -425,7 +430,7 @@ def _has_cents(figure: PrintedNumber) -> bool:
     return bool(figure.number.currency) or figure.text[-3:-2] in {".", ","}
 
 
-def _row_header(row: TextRow, known: dict[str, PrintedNumber]) -> Header:
+def make_row_header(row: TextRow, known: dict[str, PrintedNumber]) -> Header:
     """Columns as this one row shows them."""
     columns = [Column("description", _words_start(row), _words_start(row) + 1, "")]
     columns += [Column(kind, fig.box.x0, fig.box.x1, "") for kind, fig in known.items()]

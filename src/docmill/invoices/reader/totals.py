@@ -236,10 +236,10 @@ def _order_bonus(net: Pick | None, tax: Pick | None, gross: Pick | None) -> floa
 def _sum_bonus(net: Pick, tax: Pick | None, gross: Pick, parts: int | None) -> float:
     """What it is worth that net and tax come to the gross, with how many other amounts."""
     if parts is not None:
-        closed = 2.0 if tax and tax.value else 0.8 if tax else 0.3
+        closed = 2.0 if tax and tax.value else 0.8 if tax else 0.1
         return closed - (PART_COST * parts if tax else 0)
     if tax is None and net.value and Decimal("0.01") < gross.value / net.value - 1 < Decimal("0.3"):
-        return -0.2
+        return -0.1
     return OPEN
 
 
