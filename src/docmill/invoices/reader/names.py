@@ -130,7 +130,9 @@ _LABEL: Final = re.compile(
 _WORDS_OF_PROSE: Final = re.compile(r"(?:(?<!\S)[^\W\d_A-ZÀ-Þ]{5,}(?!\S).*){2}")
 _NOT_NAME: Final = lexicon.printed_pattern("not_name")
 _NOT_COMPANY: Final = lexicon.printed_pattern("not_company", "", r"\b")
-_FORM_ONLY: Final = re.compile(rf"(?:(?:{COMPANY.pattern})[\s&.,]*(?:de )?)+")
+_FORM_ONLY: Final = re.compile(
+    rf"(?!Company|Firma|Verlag)(?:(?:{COMPANY.pattern})[\s&.,]*(?:de )?)+"
+)
 _UNFINISHED: Final = re.compile(r"(?:[&,/-]|\b(?:and|und|et|y|e|dan|of|de|del|der|für|for))$")
 _POSTCODE: Final = re.compile(r"(?<!\d)\d{4,6}$")
 _STREET: Final = lexicon.printed_pattern("street", r"[^\d]*", r"\s*(?:\d|$)")
