@@ -368,15 +368,13 @@ def find_sellers(
 ) -> Iterator[PartyName]:
     """Who may have sent the sheet; `labelled` are those whose bank account a label names."""
     known = find_domains(sheet)
+    companies = [name for row in sheet.rows for name in _company_names(sheet, row)]
     own = [*labelled, *_account_holders(sheet)]
-    own += [
-        name for row in sheet.rows for name in _company_names(sheet, row) if name.score >= IMPRINT
-    ]
+    own += [name for name in companies if name.score >= IMPRINT]
     found = list(own)
     for block in blocks:
         found += _letterhead_names(sheet, block, {labels.squeeze(name.text) for name in own})
-    for row in sheet.rows:
-        found += [name for name in _company_names(sheet, row) if name.score < IMPRINT]
+    found += [name for name in companies if name.score < IMPRINT]
     yield from (_weigh_name(name, known) for name in found)
 
 
