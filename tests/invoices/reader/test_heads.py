@@ -10,7 +10,7 @@ from docmill.invoices.reader import detect_notation, read_invoice
 from docmill.invoices.reader.layout import make_sheet
 from docmill.invoices.reader.model import Values
 from docmill.reading.labels import squeeze
-from docmill.reading.pages import Box, Page, make_line
+from docmill.reading.pages import Box, Line, Page, Word, make_line
 from eval.heads import LANGUAGES, LAYOUTS, Text, make_head, make_page
 
 SENDER: list[Text] = [
@@ -54,6 +54,8 @@ def read_lines(lines: Sequence[str], head: Sequence[Text] = SENDER) -> dict[str,
         ("Fakturanr: 10023", "10023"),
         ("Invoice No. : 012 / INV / IV / 2024", "012 / INV / IV / 2024"),
         ("Kwitansi Nomor : 012/24", "012/24"),
+        ("Invoice No. : INV - 0012 / 2025", "INV - 0012 / 2025"),
+        ("Invoice No. 2025/07/12/001", "2025/07/12/001"),
     ],
 )
 def test_the_number_is_found_behind_any_countrys_label(line: str, number: str) -> None:
@@ -246,9 +248,9 @@ def test_a_word_that_is_no_name_is_never_a_sure_party(word: str) -> None:
 
 def shake(page: Page, random: Random, most: float) -> Page:
     """The page with every word moved a little."""
-    lines = []
+    lines: list[Line] = []
     for line in page.lines:
-        words = []
+        words: list[Word] = []
         for word in line.words:
             dx, dy = random.uniform(-most, most), random.uniform(-most, most)
             box = word.box

@@ -170,10 +170,9 @@ def _country_patterns() -> dict[str, re.Pattern[str]]:
 def find_country(sheet: TextSheet, among: Sequence[str]) -> str:
     """The country that most words of the page speak of; none where two currencies are level."""
     votes: Counter[str] = Counter()
-    texts = [" ".join(row.text.split()) for row in sheet.rows]
+    text = "\n".join(" ".join(row.text.split()) for row in sheet.rows)
     for name in among:
-        pattern = _country_patterns()[name]
-        votes[name] = len({match[0].lower() for text in texts for match in pattern.finditer(text)})
+        votes[name] = len({match[0].lower() for match in _country_patterns()[name].finditer(text)})
     ranked = votes.most_common()
     best, count = ranked[0]
     level = any(n == count and MONEY_OF[other] != MONEY_OF[best] for other, n in ranked[1:])

@@ -30,6 +30,7 @@ AROUND: Final = 70  # characters: how far words belong to a number of days
 BY_TERMS: Final = 0.5
 _NET: Final = re.compile(r"\bnet(?:to)?\s?(\d{1,3})(?![\d.,%])", re.IGNORECASE)
 _DISCOUNT: Final = lexicon.amount_pattern("discount")
+_SLASHED: Final = re.compile(r"\d[/-]\d{1,2}[/-]\d")
 _STOP: Final = re.compile(r"[.;!?]\s+(?=[A-ZÀ-Þ])")
 _MONTH_FIRST_COUNTRIES: Final = ("US", "GB", "CA", "AU", "NZ", "IN", "SG", "HK", "ID")
 
@@ -38,8 +39,8 @@ def order_days(sheet: TextSheet) -> TextSheet:
     """The sheet; dates put the month first where the page is American and none says otherwise."""
     texts = [row.text for row in sheet.rows]
     told = dates.has_month_first(texts)
-    if told is not None:
-        return replace(sheet, month_first=told)
+    if told is not None or not any(_SLASHED.search(text) for text in texts):
+        return replace(sheet, month_first=bool(told))
     american = find_country(sheet, _MONTH_FIRST_COUNTRIES) == "US"
     return replace(sheet, month_first=american or sheet.month_first or dates.has_clock(texts))
 

@@ -37,7 +37,10 @@ _NO: Final = re.compile(
     r"|n\s?[°º]\s*|n\.(?=\d)|[:#]\s*)+",
     re.IGNORECASE,
 )
-_SPACED: Final = re.compile(r"[A-Z]{1,4}(?: [A-Z]{0,8}[-/]?\d[\w/.-]*){1,3}")
+_SPACED: Final = re.compile(
+    r"[A-Z]{1,4}(?: [A-Z]{0,8}[-/]?\d[\w/.-]*){1,3}"
+    r"|(?:[A-Z]{1,5}|(?:19|20)\d\d) - \d{2,}[\w.-]*(?:\s?/\s?[\w.-]+)*"
+)
 _PREFIXED: Final = re.compile(
     r"#?\s?((?:INV|INVOICE|BILL|RE|RG|FA|FAC|FACT|FAK|FKT|FV|FT|FE|SI)[-_/]\d[\w/.-]*)"
 )
@@ -160,10 +163,7 @@ def _leading_id(text: str, *, sure: bool) -> str:
         made = joined[0].rstrip(".-/")
     elif not any(char.isdigit() for char in made):
         made = ""
-    if not made or (
-        dates.find_dates(text[: len(made) + 16])
-        and dates.find_dates(text[: len(made) + 16])[0].start == 0
-    ):
+    if not made or _is_date(text[: len(made) + 16], len(made)):
         return ""
     figures = numbers.find_numbers(text)
     if figures and figures[0].start == 0 and (figures[0].currency or figures[0].percent):
@@ -171,6 +171,12 @@ def _leading_id(text: str, *, sure: bool) -> str:
     if (_MONTH_YEAR.fullmatch(made) and not sure) or re.match(r"\d+[.,]\d\d$", made):
         return ""
     return made
+
+
+def _is_date(text: str, end: int) -> bool:
+    """Whether a text begins with a date, and the number that ends there is no more than it."""
+    found = dates.find_dates(text)
+    return bool(found) and found[0].start == 0 and found[0].end >= end
 
 
 def _oddness(made: str, *, plain: bool) -> float:

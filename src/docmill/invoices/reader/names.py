@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import pairwise
 from typing import Final
 
@@ -130,7 +131,9 @@ _LABEL: Final = re.compile(
 _WORDS_OF_PROSE: Final = re.compile(r"(?:(?<!\S)[^\W\d_A-ZÀ-Þ]{5,}(?!\S).*){2}")
 _NOT_NAME: Final = lexicon.printed_pattern("not_name")
 _NOT_COMPANY: Final = lexicon.printed_pattern("not_company", "", r"\b")
-_FORM_ONLY: Final = re.compile(rf"(?:(?:{COMPANY.pattern})[\s&.,]*(?:de )?)+")
+_FORM_ONLY: Final = re.compile(
+    rf"(?!Company|Firma|Verlag)(?:(?:{COMPANY.pattern})[\s&.,]*(?:de )?)+"
+)
 _UNFINISHED: Final = re.compile(r"(?:[&,/-]|\b(?:and|und|et|y|e|dan|of|de|del|der|für|for))$")
 _POSTCODE: Final = re.compile(r"(?<!\d)\d{4,6}$")
 _STREET: Final = lexicon.printed_pattern("street", r"[^\d]*", r"\s*(?:\d|$)")
@@ -206,7 +209,7 @@ def join_name(sheet: TextSheet, name: PartyName) -> PartyName:
 
 def _add_form(sheet: TextSheet, name: PartyName) -> PartyName:
     """A name with a company's form that stands apart in the next cell of its row."""
-    row = next((row for row in sheet.rows if name.cell in row.cells), None)
+    row = find_row(sheet, name.cell)
     at = row.cells.index(name.cell) + 1 if row else 0
     if not row or at >= len(row.cells) or COMPANY.search(name.text):
         return name
@@ -218,10 +221,18 @@ def _add_form(sheet: TextSheet, name: PartyName) -> PartyName:
     return replace(name, text=f"{name.text} {form.text}", below=form)
 
 
+def find_row(sheet: TextSheet, cell: TextCell) -> TextRow | None:
+    """The row that a cell is in."""
+    for row in sheet.rows:
+        if row.page == cell.page and any(own is cell for own in row.cells):
+            return row
+    return None
+
+
 def _own_lines(sheet: TextSheet, name: PartyName) -> list[TextCell]:
     """The cell of a name and those right under it at its left edge or around its middle."""
     lines = [name.cell]
-    row = next((row for row in sheet.rows if name.cell in row.cells), None)
+    row = find_row(sheet, name.cell)
     for other in sheet.rows[row.index + 1 : row.index + 8] if row else ():
         last = lines[-1]
         near = [
@@ -248,6 +259,7 @@ def _goes_on(first: str, lines: list[TextCell]) -> bool:
     return (tall or apart) and steps[0] < 2 * heights[0]
 
 
+@lru_cache(maxsize=8192)
 def is_name(text: str) -> bool:
     """Whether words can be a name: letters, not too many, no label, heading, street or date."""
     label = _LABEL.match(text)
@@ -273,6 +285,7 @@ def is_name(text: str) -> bool:
     return not worded and len(bare.split()) <= 9 and not dates.find_dates(text)
 
 
+@lru_cache(maxsize=8192)
 def is_place(text: str) -> bool:
     """Whether a line is one of an address: a street with its number, or a postcode."""
     street = bool(_STREET.match(text)) or bool(_PLACE.match(text)) or text[:1].isdigit()
@@ -355,15 +368,13 @@ def find_sellers(
 ) -> Iterator[PartyName]:
     """Who may have sent the sheet; `labelled` are those whose bank account a label names."""
     known = find_domains(sheet)
+    companies = [name for row in sheet.rows for name in _company_names(sheet, row)]
     own = [*labelled, *_account_holders(sheet)]
-    own += [
-        name for row in sheet.rows for name in _company_names(sheet, row) if name.score >= IMPRINT
-    ]
+    own += [name for name in companies if name.score >= IMPRINT]
     found = list(own)
     for block in blocks:
         found += _letterhead_names(sheet, block, {labels.squeeze(name.text) for name in own})
-    for row in sheet.rows:
-        found += [name for name in _company_names(sheet, row) if name.score < IMPRINT]
+    found += [name for name in companies if name.score < IMPRINT]
     yield from (_weigh_name(name, known) for name in found)
 
 

@@ -21,6 +21,7 @@ from docmill.invoices.reader.names import (
     AddressBlock,
     PartyName,
     find_domains,
+    find_row,
     is_known_by,
     is_place,
     is_prose,
@@ -86,10 +87,14 @@ def load_weights() -> Weights:
 
 def rank_parties(sources: NameSources, weights: Weights) -> RankedPair:
     """The pair of two different names that scores best; nobody only where no name is likely."""
-    sellers, buyers = list_parties(sources, SELLER), list_parties(sources, BUYER)
+    context = PageContext.of(sources)
+    sellers, buyers = (list_parties(sources, role, context) for role in (SELLER, BUYER))
+    worths = {party.key: weigh(BUYER, party.features, weights) for party in buyers}
     scores = {
-        (own.key, theirs.key): score_pair(own, theirs, weights)
-        for own in sellers
+        (own.key, theirs.key): worth
+        + worths[theirs.key]
+        + weigh(PAIR, pair_features(own, theirs), weights)
+        for own, worth in ((own, weigh(SELLER, own.features, weights)) for own in sellers)
         for theirs in buyers
         if own.key != theirs.key or not own.key
     }
@@ -115,24 +120,23 @@ def _likeliest(shares: Mapping[str, float], taken: str) -> str:
     return key if key and left[key] >= LIKELY else ""
 
 
-def score_pair(own: RankedParty, theirs: RankedParty, weights: Weights) -> float:
-    """How well two names go together as seller and buyer."""
-    parts = (
-        *((f"{SELLER}.{name}", value) for name, value in own.features.items()),
-        *((f"{BUYER}.{name}", value) for name, value in theirs.features.items()),
-        *((f"{PAIR}.{name}", value) for name, value in pair_features(own, theirs).items()),
+def weigh(role: str, features: Features, weights: Weights) -> float:
+    """What speaks for a name in a role, or for a pair of them, in sum."""
+    return sum(
+        weights.get(f"{role}.{name}", 0.0) * value for name, value in features.items() if value
     )
-    return sum(weights.get(name, 0.0) * value for name, value in parts)
 
 
-def list_parties(sources: NameSources, role: str) -> list[RankedParty]:
+def list_parties(
+    sources: NameSources, role: str, context: "PageContext | None" = None
+) -> list[RankedParty]:
     """The names that may have a role, by key; the last one is nobody."""
     ours, others = (sources.sellers, sources.buyers)
     if role == BUYER:
         ours, others = others, ours
     best, rivals = _best_by_key(ours), _best_by_key(others)
     pool = {**dict(list(rivals.items())[:POOL]), **dict(list(best.items())[:POOL])}
-    context = PageContext.of(sources)
+    context = context or PageContext.of(sources)
     highest = min((_height_of(sources, name) for name in pool.values()), default=0.0)
     parties: list[RankedParty] = []
     for key, name in pool.items():
@@ -217,7 +221,7 @@ def _place_features(sources: NameSources, name: PartyName) -> Features:
     sheet, cell = sources.sheet, name.cell
     y = min(cell.box.middle / sheet.height(cell.page), 1.0)
     large = cell.box.height / (sheet.usual_height or cell.box.height)
-    row = next((row for row in sheet.rows if cell in row.cells), None)
+    row = find_row(sheet, cell)
     return {
         "large": min(max(large, 0.7), 2.0) - 1.0,
         "low": y,
@@ -231,7 +235,7 @@ def _place_features(sources: NameSources, name: PartyName) -> Features:
 
 def _block_features(sources: NameSources, name: PartyName) -> Features:
     cell = name.cell
-    block = next((block for block in sources.blocks if cell in block.cells), None)
+    block = next((one for one in sources.blocks if any(own is cell for own in one.cells)), None)
     if block is None:
         return {"contact": 0.0}
     at = block.cells.index(cell)
