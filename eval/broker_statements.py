@@ -47,7 +47,9 @@ def draw_worded(note: Note, deals: Sequence[Deal]) -> Sequence[Deal]:
     draw_titled(note, note.broker)
     names = [note.say("day"), note.say("side"), "ISIN"]
     names += [note.say("quantity"), note.say("price"), note.say("notional")]
-    draw_table(note, names, [[_day(note, d), word_of(note, d), d.isin, *_sums(note, d)] for d in deals])
+    draw_table(
+        note, names, [[_day(note, d), word_of(note, d), d.isin, *_sums(note, d)] for d in deals]
+    )
     return deals
 
 
@@ -68,9 +70,7 @@ def draw_coded(note: Note, deals: Sequence[Deal]) -> Sequence[Deal]:
     codes = CODES.get(note.language, "BS")
     draw_titled(note, note.broker)
     names = [note.say("day"), "", "ISIN", note.say("quantity"), note.say("price")]
-    lines = [
-        [_day(note, d), codes[d.direction == "sell"], d.isin, *_sums(note, d)] for d in mixed
-    ]
+    lines = [[_day(note, d), codes[d.direction == "sell"], d.isin, *_sums(note, d)] for d in mixed]
     draw_table(note, [*names, note.say("notional")], lines)
     return mixed
 

@@ -151,7 +151,9 @@ def _near(one: Any, other: Any) -> bool:
     return other is not None and abs(abs(float(one)) - abs(float(other))) <= 0.011
 
 
-def print_reliability(records: Sequence[dict[str, Any]], results: dict[str, dict[str, Any]]) -> None:
+def print_reliability(
+    records: Sequence[dict[str, Any]], results: dict[str, dict[str, Any]]
+) -> None:
     """Confidence against truth: how many trades of each step are right in every value."""
     values = list(judged(records, results))
     print("confidence   trades  all right")

@@ -161,9 +161,7 @@ def _make_scope(
     block = blocks[at]
     if lone:
         last = _find_end(rows, block)
-        return TradeScope(
-            rows[: last + 1], (), figures.within(0, last), block.anchor, block.deal
-        )
+        return TradeScope(rows[: last + 1], (), figures.within(0, last), block.anchor, block.deal)
     own = rows[block.first : block.last + 1]
     inside = figures.within(block.first, block.last)
     start = blocks[at - 1].last + 1 if at else 0
@@ -220,7 +218,9 @@ def _drop_retold(rows: Sequence[NoteRow], blocks: Sequence[TradeBlock]) -> list[
 
 def _is_labelled(deal: deals.Deal) -> bool:
     """Whether a number that words call the quantity multiplies as it should."""
-    return deal.fit == "product" and deal.quantity is not None and deal.quantity.role("quantity") > 0
+    return (
+        deal.fit == "product" and deal.quantity is not None and deal.quantity.role("quantity") > 0
+    )
 
 
 def _is_appendix(rows: Sequence[NoteRow], block: TradeBlock) -> bool:

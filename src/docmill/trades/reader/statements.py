@@ -186,7 +186,9 @@ def _make_blocks(
         end = found[at + 1][0].index - 1 if at + 1 < len(found) else row.index + AFTER
         last = min(end, row.index + AFTER, len(rows) - 1) if below else row.index
         named = below or bool(facts.ISIN.search(row.text))
-        blocks.append(TradeBlock(anchor, row.index, last, deal, None if named else heads[row.index]))
+        blocks.append(
+            TradeBlock(anchor, row.index, last, deal, None if named else heads[row.index])
+        )
     return blocks if len(blocks) > 1 and not _are_parts(rows, blocks) else []
 
 
@@ -196,7 +198,9 @@ def _names_follow(rows: Sequence[NoteRow], records: Sequence[NoteRow]) -> bool:
         return False
     ends = [*(row.index for row in records[1:]), len(rows)]
     inside = [
-        any(facts.ISIN.search(rows[at].text) for at in range(row.index + 1, min(end, row.index + 4)))
+        any(
+            facts.ISIN.search(rows[at].text) for at in range(row.index + 1, min(end, row.index + 4))
+        )
         for row, end in zip(records, ends, strict=True)
     ]
     return sum(inside) > 0.7 * len(records)
@@ -212,7 +216,7 @@ def _find_heads(rows: Sequence[NoteRow]) -> list[int | None]:
 
 
 def _find_anchors(found: Sequence[tuple[NoteRow, Deal]]) -> list[Anchor | None]:
-    """The direction of each record: by words if most rows have one, else by signs, else by codes."""
+    """Each record's direction: by words if most rows have one, else by signs, else by codes."""
     words = [find_anchor(row) for row, _ in found]
     signs = [_read_sign(row, deal) for row, deal in found]
     if sum(word is not None for word in words) >= WORDED * len(found) or not any(signs):
