@@ -20,7 +20,6 @@ from eval.broker_deals import BROKERS, CENT, WORDS, Deal, a_deal
 from eval.canvas import Canvas
 from eval.score_trades import read, scored
 
-
 DAYS: Final = {
     "de": ("%d.%m.%Y",),
     "en": ("%d %B %Y", "%d-%b-%Y", "%Y-%m-%d"),

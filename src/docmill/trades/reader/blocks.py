@@ -130,10 +130,10 @@ def find_trade_blocks(rows: Sequence[NoteRow], figures: FigureIndex) -> list[Tra
             pending = None
         elif not (pending and _continues(pending, anchor)):
             pending = anchor
-    return _drop_repeats(found) or _find_signed_rows(rows, figures)
+    return _drop_repeats(found)
 
 
-def _find_signed_rows(rows: Sequence[NoteRow], figures: FigureIndex) -> list[TradeBlock]:
+def find_signed_rows(rows: Sequence[NoteRow], figures: FigureIndex) -> list[TradeBlock]:
     """Rows of a list of trades without words for buy and sell: the signs tell."""
     found: list[TradeBlock] = []
     for row in rows:

@@ -311,11 +311,11 @@ def _in_account_currency(
         return found
     ways = _convert(figures, amount.value)
     own = amount.currency or (deal.notional.currency if deal.notional else "")
-    for figure in candidates:
-        if figure.row.index <= amount.row.index or (own and figure.currency == own):
+    for one in candidates:
+        if one.row.index <= amount.row.index or (own and one.currency == own):
             continue
-        if not figure.currency:
-            figure = _add_currency(figures, replace(amount, currency=own), figure)
+        known = replace(amount, currency=own)
+        figure = one if one.currency else _add_currency(figures, known, one)
         near = any(abs(way - figure.value) <= figure.value * AFTER_TAX for way in ways)
         if figure.currency and (near or figure.role("settlement") >= 1.0):
             return replace(found, amount=figure)

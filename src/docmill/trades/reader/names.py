@@ -17,11 +17,12 @@ PROSE: Final = 12  # words: more are a sentence
 NEAR: Final = ((0, 2.0), (-1, 1.2), (1, 0.8), (-2, 0.6))  # rows from the ISIN, and what they count
 LABELLED: Final = 2.2
 LEAST: Final = 0.5
+SURE: Final = 3.0
 BESIDE: Final = 1.1  # in the row of the quantity
 _CODE: Final = re.compile(r"^\(?(?=\w*\d)[A-Z0-9]{6,}\)?[,;]?$|^[X.*#\-/|()]+$")
 _FIGURE: Final = re.compile(r"^[-+(]?\d[\d.,'’%:/-]*\)?$")
 _EDGES: Final = " ,;:.-–/|()*"
-_LINKS: Final = frozenset("& and und et e y en de di of the für".split())
+_LINKS: Final = frozenset({"&", "and", "und", "et", "e", "y", "en", "de", "di", "of", "the", "für"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +47,6 @@ def find_name(rows: Sequence[NoteRow], code: Value | None, near: int) -> Value |
     return make_value(best.row, 0, len(best.row.text), best.text, sure)
 
 
-SURE: Final = 3.0
-
-
 def _find_labelled(rows: Sequence[NoteRow]) -> Iterator[NameCandidate]:
     for at, row in enumerate(rows):
         match = lexicon.SECURITY.match(row.text)
@@ -70,14 +68,9 @@ def _find_beside_code(rows: Sequence[NoteRow], code: Value | None) -> Iterator[N
     at = next((i for i, r in enumerate(rows) if r.page == code.page and code.text in r.text), None)
     if at is None:
         return
-    for step, weight in NEAR:
-        if 0 <= at + step < len(rows):
-            row = rows[at + step]
-            parts = row.text.split(code.text) if step == 0 else [row.text]
-            for part in parts:
-                made = _make_candidate(row, part, weight)
-                if made:
-                    yield made
+    around = [(rows[at + step], weight) for step, weight in NEAR if 0 <= at + step < len(rows)]
+    parts = [(row, part, weight) for row, weight in around for part in row.text.split(code.text)]
+    yield from (made for part in parts if (made := _make_candidate(*part)))
 
 
 def _make_candidate(row: NoteRow, text: str, weight: float) -> NameCandidate | None:

@@ -12,6 +12,7 @@ from docmill.trades.reader.blocks import (
     Anchor,
     TradeBlock,
     find_anchors,
+    find_signed_rows,
     find_title_kind,
     find_trade_blocks,
 )
@@ -95,6 +96,8 @@ def _find_blocks(rows: Sequence[NoteRow], figures: FigureIndex, kind: str) -> li
     """The trades of a table if there is one that holds as many as are found block by block."""
     listed = find_statement_blocks(rows, figures)
     blocks = _drop_retold(rows, find_trade_blocks(rows, figures))
+    if not blocks and not listed:
+        blocks = find_signed_rows(rows, figures)
     if kind:
         blocks = [block for block in blocks if _is_sure(block, kind)]
     return listed if len(listed) >= len(blocks) and not _is_told(blocks, listed) else blocks

@@ -248,16 +248,21 @@ def _split_number(text: str, number: Number, mark: DecimalMark) -> list[Number]:
     """
     shown = text[number.start : number.end]
     found = [m for m in re.finditer(r"[\d.,'’]+", shown) if numbers.interpret_digits(m[0], mark)]
-    owner = found[0] if found and not shown[:1].isdigit() else found[-1] if found else None
-    return [
-        Number(
-            numbers.interpret_digits(match[0], mark),
-            number.start + match.start(),
-            number.start + match.end(),
-            number.currency if match is owner else "",
+    led = shown[:1] and not shown.lstrip("+-−–( ")[:1].isdigit()
+    owner = found[0] if found and led else found[-1] if found else None
+    parts: list[Number] = []
+    for match in found:
+        signed = match is found[0] and number.value < 0
+        readings = numbers.interpret_digits(match[0], mark)
+        parts.append(
+            Number(
+                tuple(-value for value in readings) if signed else readings,
+                number.start + (0 if signed else match.start()),
+                number.start + match.end(),
+                number.currency if match is owner else "",
+            )
         )
-        for match in found
-    ]
+    return parts
 
 
 @dataclass(frozen=True, slots=True)

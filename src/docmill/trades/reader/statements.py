@@ -7,7 +7,7 @@ every row is read once: the time grows with the number of rows.
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import permutations
 from typing import Final
@@ -54,7 +54,23 @@ def find_statement_blocks(rows: Sequence[NoteRow], figures: FigureIndex) -> list
             deal = _read_deal(one, columns)
             if deal and (one.row.index not in found or found[one.row.index][1].score < deal.score):
                 found[one.row.index] = one.row, deal
+    found |= _read_rest(records, found, figures)
     return _make_blocks(rows, [found[index] for index in sorted(found)])
+
+
+def _read_rest(
+    records: Sequence[StatementRow], found: Mapping[int, tuple[NoteRow, Deal]], figures: FigureIndex
+) -> dict[int, tuple[NoteRow, Deal]]:
+    """Rows with an ISIN that are like no others, each read by itself."""
+    rest: dict[int, tuple[NoteRow, Deal]] = {}
+    for one in records:
+        row = one.row
+        if row.index in found or row.index in rest or not facts.ISIN.search(row.text):
+            continue
+        deal = deals.find_deal(figures.within(row.index, row.index))
+        if deal.fit in {"product", "exchange"} and deal.quantity and deal.notional:
+            rest[row.index] = row, deal
+    return rest
 
 
 def _find_records(row: NoteRow, figures: FigureIndex) -> Iterator[StatementRow]:
@@ -200,7 +216,7 @@ def _find_heads(rows: Sequence[NoteRow]) -> list[int | None]:
 
 
 def _find_anchors(found: Sequence[tuple[NoteRow, Deal]]) -> list[Anchor | None]:
-    """The direction of each record: by words if most rows have one, else by signs, else by codes."""
+    """Each record's direction: by words if most rows have one, else by signs, else by codes."""
     words = [find_anchor(row) for row, _ in found]
     signs = [_read_sign(row, deal) for row, deal in found]
     if sum(word is not None for word in words) >= WORDED * len(found) or not any(signs):
