@@ -47,7 +47,7 @@ HEAD: Final = """\
 
 @dataclass(frozen=True, slots=True)
 class ScoredValue:
-    """A value that was read: of which layout and field, with which score, and whether it is right."""
+    """A value that was read: its layout and field, its score, and whether it is right."""
 
     layout: str
     path: str
