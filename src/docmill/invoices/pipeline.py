@@ -1,7 +1,7 @@
 """The pipeline `invoice`: any supplier's PDF to one canonical invoice, every value traceable."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Final
 
 from docmill.core.faults import DocmillError
@@ -10,7 +10,6 @@ from docmill.invoices import checks, formats, profile
 from docmill.invoices.formats import choosing
 from docmill.invoices.reader import detect_notation, read_invoice, read_pages
 from docmill.invoices.reader.audit import add_differences, find_differences
-from docmill.invoices.reader.confidence import Curves, fit_confidence, load_curves
 from docmill.invoices.reader.embedded import read_embedded
 from docmill.invoices.reader.layout import make_sheet
 from docmill.invoices.reader.lessons import LessonData, apply_lessons
@@ -35,7 +34,6 @@ class InvoicePipeline:
     version: str = "1"
     accepts: tuple[str, ...] = (PDF,)
     mappings: tuple[str, ...] = MAPPINGS
-    curves: Curves = field(default_factory=load_curves)
 
     def recognize(self, source: Source, pages: Sequence[Page]) -> Recognition:
         return recognize_invoice(source, pages)
@@ -55,7 +53,7 @@ class InvoicePipeline:
             "page_count": len(pages),
             "scanned_pages": [page.number for page in pages if page.scanned],
             "warnings": warnings,
-            **self._read_data(pages, xml, [] if xml else source.options.get("lessons", [])),
+            **_read_data(pages, xml, [] if xml else source.options.get("lessons", [])),
         }
         if (threshold := source.options.get("review_threshold")) is not None:
             data["review_threshold"] = threshold
@@ -66,22 +64,21 @@ class InvoicePipeline:
             return Output(data, summary=summarize_invoice(data, check=len(data["review"])))
         return _write_document(data, source.mapping, source.options)
 
-    def _read_data(
-        self, pages: Sequence[Page], xml: Invoice | None, lessons: Sequence[LessonData]
-    ) -> dict[str, Any]:
-        """The canonical JSON of what the pages and the XML say, read by its layout's lessons."""
-        frames, upright = find_frames(pages), [set_upright(page) for page in pages]
-        sheet = detect_notation(make_sheet(upright))
-        scanned = frozenset(page.number for page in pages if page.scanned)
-        read = fit_confidence(cap_confidence(read_invoice(sheet), upright), scanned, self.curves)
-        found, learned = apply_lessons(sheet, read, lessons)
-        found = map_values(found, frames.place)
-        data = to_json(reconcile(xml, found) if xml else found)
-        if xml:
-            data = add_differences(data, find_differences(xml, found))
-        for path, lesson in learned.items():
-            data["evidence"][path]["learned"] = lesson
-        return data
+
+def _read_data(
+    pages: Sequence[Page], xml: Invoice | None, lessons: Sequence[LessonData]
+) -> dict[str, Any]:
+    """The canonical JSON of what the pages and the XML say, read by the lessons of its layout."""
+    frames, upright = find_frames(pages), [set_upright(page) for page in pages]
+    sheet = detect_notation(make_sheet(upright))
+    found, learned = apply_lessons(sheet, cap_confidence(read_invoice(sheet), upright), lessons)
+    found = map_values(found, frames.place)
+    data = to_json(reconcile(xml, found) if xml else found)
+    if xml:
+        data = add_differences(data, find_differences(xml, found))
+    for path, lesson in learned.items():
+        data["evidence"][path]["learned"] = lesson
+    return data
 
 
 def _write_document(data: dict[str, Any], name: str, options: Mapping[str, Any]) -> Output:
