@@ -106,9 +106,28 @@ async def test_a_reading_is_written_in_any_format_on_demand(
     table = await client.get(f"/api/jobs/{refused}/download?format=csv")
     assert table.status_code == 200
     assert "Paper A4" in table.text
-    xml = await client.get(f"/api/jobs/{refused}/download?format=ubl")
+    xml = await client.get(f"/api/jobs/{refused}/download?format=ubl&draft=true")
     assert xml.status_code == 200, xml.text
     assert "A-17" in xml.text
+
+
+async def test_a_format_that_lacks_values_names_them_and_can_be_had_as_a_draft(
+    client: httpx2.AsyncClient, refused: str
+) -> None:
+    edits = [{"path": "seller.tax_id", "value": ""}]
+    body = {"revision": 0, "edits": edits}
+    edited = await client.post(f"/api/reviews/{refused}/edits", json=body)
+    approve = {"revision": edited.json()["revision"]}
+    assert (await client.post(f"/api/reviews/{refused}/approve", json=approve)).status_code == 200
+    job = (await client.get(f"/api/jobs/{refused}")).json()
+    ubl = next(one for one in job["formats"] if one["name"] == "ubl")
+    assert (ubl["ready"], ubl["draft"]) == (False, True)
+    assert "Seller tax number" in ubl["reason"]
+    address = f"/api/jobs/{refused}/download?format=ubl"
+    strict, draft = await client.get(address), await client.get(f"{address}&draft=true")
+    assert (strict.status_code, strict.json()["reason"]) == (422, ubl["reason"])
+    assert draft.status_code == 200
+    assert "A-17" in draft.text
 
 
 async def test_a_rate_given_afterwards_lets_the_format_be_written(
@@ -136,7 +155,7 @@ async def test_a_refused_reading_is_reviewed_and_approved_and_then_written(
     assert approved.status_code == 200, approved.text
     job = (await client.get(f"/api/jobs/{refused}")).json()
     assert (job["status"], job["summary"]["state"]) == ("failed", "approved")
-    xml = (await client.get(f"/api/jobs/{refused}/download?format=ubl")).text
+    xml = (await client.get(f"/api/jobs/{refused}/download?format=ubl&draft=true")).text
     assert "B-18" in xml
 
 

@@ -293,6 +293,18 @@ def takes_fields(pipeline: Pipeline) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
+class FormatState:
+    """Whether a format can be written.
+
+    - `reason`: why not, in a sentence; empty where it can.
+    - `draft`: something is missing, but it can be written without that, as a draft.
+    """
+
+    reason: str = ""
+    draft: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Format:
     """A form in which results of the room's pipeline can be downloaded.
 
@@ -301,9 +313,10 @@ class Format:
     - `content_type`, `ending`: of the file: `text/csv; charset=utf-8`, `.csv`.
     - `write`: `write(data, title) -> bytes`, with the result's data and the document's name without
       its ending. It is called in a thread of the web process.
-    - `make`: instead of it `async make(site, job, data) -> bytes`, for one that needs more than the
-      data, such as the owner's settings or the document itself.
-    - `check`: `async check(site, job, data) -> str`: why it can't be written, empty where it can.
+    - `make`: instead of it `async make(site, job, data, *, draft) -> bytes`, for one that needs
+      more than the data, such as the settings or the document itself. `draft`: although
+      something is missing.
+    - `check`: `async check(site, job, data) -> FormatState`.
     """
 
     name: str

@@ -110,11 +110,16 @@ class Extract:
         return Output(data, rows=rows, summary=_summarize(data, read))
 
 
+# What programs call a document that nobody named.
+NO_TITLES: Final = frozenset({"untitled", "unnamed", "document", "microsoft word - document1"})
+
+
 def _summarize(data: Mapping[str, Any], read: ReadDocument) -> dict[str, Any]:
     """Its first heading, or what it calls itself, or how it begins."""
     blocks = [block for page in read.blocks_by_page[:TITLE_PAGES] for block in page.blocks]
     headings = (block.text for block in blocks if block.kind is BlockKind.HEADING)
-    named = data["metadata"].get("title")
+    named = data["metadata"].get("title") or ""
+    named = "" if named.lower() in NO_TITLES else named
     first = (block.text for block in blocks)
     title = next(headings, None) or named or next(first, None)
     count = data["metadata"]["page_count"]

@@ -4,11 +4,13 @@ import asyncio
 import csv
 import io
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 from docmill.core.faults import DocmillError
 from docmill.core.jobs import Job
 from docmill.core.owners import OwnerKey
+from docmill.core.plugins import FormatState
 from docmill.db.pool import read_connection
 from docmill.documents import queries as documents_queries
 from docmill.documents.previews import SharedRuns
@@ -30,33 +32,33 @@ LINE: Final = tuple(field.name for field in LINE_FIELDS if field.read)
 FORMULAS: Final = ("=", "+", "-", "@", "\t", "\r")
 
 
-async def make_coretax(site: Site, job: Job, data: dict[str, Any]) -> bytes:
-    return await _make(site, job, data, choosing.CORETAX)
+async def make_coretax(site: Site, job: Job, data: dict[str, Any], *, draft: bool) -> bytes:
+    return await _make(site, job, data, choosing.CORETAX, draft=draft)
 
 
-async def make_ubl(site: Site, job: Job, data: dict[str, Any]) -> bytes:
-    return await _make(site, job, data, choosing.UBL)
+async def make_ubl(site: Site, job: Job, data: dict[str, Any], *, draft: bool) -> bytes:
+    return await _make(site, job, data, choosing.UBL, draft=draft)
 
 
-async def make_cii(site: Site, job: Job, data: dict[str, Any]) -> bytes:
-    return await _make(site, job, data, choosing.CII)
+async def make_cii(site: Site, job: Job, data: dict[str, Any], *, draft: bool) -> bytes:
+    return await _make(site, job, data, choosing.CII, draft=draft)
 
 
-async def check_coretax(site: Site, job: Job, data: dict[str, Any]) -> str:
+async def check_coretax(site: Site, job: Job, data: dict[str, Any]) -> FormatState:
     return await _check(site, job, data, choosing.CORETAX)
 
 
-async def check_ubl(site: Site, job: Job, data: dict[str, Any]) -> str:
+async def check_ubl(site: Site, job: Job, data: dict[str, Any]) -> FormatState:
     return await _check(site, job, data, choosing.UBL)
 
 
-async def check_cii(site: Site, job: Job, data: dict[str, Any]) -> str:
+async def check_cii(site: Site, job: Job, data: dict[str, Any]) -> FormatState:
     return await _check(site, job, data, choosing.CII)
 
 
-async def make_facturx(site: Site, job: Job, data: dict[str, Any]) -> bytes:
+async def make_facturx(site: Site, job: Job, data: dict[str, Any], *, draft: bool) -> bytes:
     """The original is opened in a confined process alone."""
-    xml = await _make(site, job, data, choosing.CII)
+    xml = await _make(site, job, data, choosing.CII, draft=draft)
     options = {"xml": xml.decode()}
     ran = await site.find(SharedRuns).run(site, job, job.owner, HYBRID, options)
     if ran.artifact is None:
@@ -64,25 +66,27 @@ async def make_facturx(site: Site, job: Job, data: dict[str, Any]) -> bytes:
     return ran.artifact.content
 
 
-async def check_facturx(site: Site, job: Job, data: dict[str, Any]) -> str:
+async def check_facturx(site: Site, job: Job, data: dict[str, Any]) -> FormatState:
     if job.upload_key is None:
-        return "The original was removed by retention. Download the XML alone."
+        return FormatState("The original was removed by retention. Download the XML alone.")
     return await check_cii(site, job, data)
 
 
-async def _make(site: Site, job: Job, data: dict[str, Any], mapping: str) -> bytes:
+async def _make(site: Site, job: Job, data: dict[str, Any], mapping: str, *, draft: bool) -> bytes:
     profile = await read_profile(site, job.owner, data)
-    return (await asyncio.to_thread(write_complete, mapping, data, profile)).xml
+    written = await asyncio.to_thread(write_checked, mapping, data, profile)
+    if written.missing and not draft:
+        raise DocmillError("GW_4XX", "values are missing", reason=written.missing)
+    return written.emitted.xml
 
 
-async def _check(site: Site, job: Job, data: dict[str, Any], mapping: str) -> str:
-    """Why it can't be written, in a sentence; empty where it can."""
+async def _check(site: Site, job: Job, data: dict[str, Any], mapping: str) -> FormatState:
     profile = await read_profile(site, job.owner, data)
     try:
-        await asyncio.to_thread(write_complete, mapping, data, profile)
+        written = await asyncio.to_thread(write_checked, mapping, data, profile)
     except DocmillError as exc:
-        return choosing.explain_refusal(exc)
-    return ""
+        return FormatState(choosing.explain_refusal(exc))
+    return FormatState(written.missing, draft=bool(written.missing))
 
 
 async def read_profile(site: Site, owner: OwnerKey, data: Mapping[str, Any]) -> Profile:
@@ -92,24 +96,30 @@ async def read_profile(site: Site, owner: OwnerKey, data: Mapping[str, Any]) -> 
     return complete_profile(data.get("profile"), now or {})
 
 
-def write_complete(mapping: str, data: Mapping[str, Any], profile: Profile) -> Emitted:
-    """Raises GW_4XX where the format refuses the invoice, or lacks what it can't do without."""
+@dataclass(frozen=True, slots=True)
+class CheckedFile:
+    """A file, and what it lacks to be valid, in a sentence; empty where it lacks nothing."""
+
+    emitted: Emitted
+    missing: str
+
+
+def write_checked(mapping: str, data: Mapping[str, Any], profile: Profile) -> CheckedFile:
+    """Raises GW_4XX where the format refuses the invoice."""
     made = choosing.write_invoice(mapping, data, profile).emitted
     lacks = [title_of(fields.bracket_path(path)) for path in made.missing]
     if mapping in EUROPEAN:
         ubl = made if mapping == choosing.UBL else formats.emit(formats.load(choosing.UBL), data)
         lacks += find_gaps(ubl.xml)
-    if lacks:
-        reason = _name_missing(mapping, list(dict.fromkeys(lacks)))
-        raise DocmillError("GW_4XX", "values are missing", reason=reason)
-    return made
+    return CheckedFile(made, _name_missing(mapping, list(dict.fromkeys(lacks))) if lacks else "")
 
 
 def _name_missing(mapping: str, lacks: Sequence[str]) -> str:
     more = f" and {len(lacks) - MOST_NAMED} more" if len(lacks) > MOST_NAMED else ""
     names = ", ".join(lacks[:MOST_NAMED]) + more
     return (
-        f"{choosing.label_of(mapping)} needs what is missing here: {names}. Fill it in in review."
+        f"{choosing.label_of(mapping)} needs what is missing here: {names}."
+        " Fill it in in review, or take it as a draft."
     )
 
 

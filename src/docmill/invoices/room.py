@@ -64,7 +64,7 @@ room: Final = Room(
         JobAction(
             name="write_ubl",
             label="Write as UBL",
-            address="/api/jobs/{id}/download?format=ubl",
+            address="/api/jobs/{id}/download?format=ubl&draft=true",
             codes=REFUSED,
             reading=True,
             when="docmill.invoices.downloads:is_ubl_another",

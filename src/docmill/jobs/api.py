@@ -188,6 +188,7 @@ class FormatModel(BaseModel):
     label: str = Field(examples=["UBL 2.1"])
     ready: bool
     reason: str | None = Field(description="Why it can't be written now, in a sentence")
+    draft: bool = Field(description="It can be had with `draft=true`, without what is missing")
 
 
 class JobDetail(JobModel):

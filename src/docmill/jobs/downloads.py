@@ -46,6 +46,7 @@ FORM_HELP: Final = (
     "is written anew: "
     + "; ".join(f"of {name} as {', '.join(offered)}" for name, offered in FORMATS.items())
 )
+DRAFT_HELP: Final = "Of a format: although values are missing that it needs, without them"
 FORM_NAMES: Final = sorted(
     {
         *filter(None, STORED_FORMS),
@@ -97,9 +98,10 @@ async def download_result(
     form: Annotated[FormName | None, Query(description=FORM_HELP, examples=["data"])] = None,
     format: Annotated[FormatName | None, Query(description=FORMAT_HELP)] = None,  # noqa: A002
     original: Annotated[bool, Query(description="As it was read, before any review")] = False,
+    draft: Annotated[bool, Query(description=DRAFT_HELP)] = False,
 ) -> Response:
     if wanted := format or (form if form not in STORED_FORMS else None):
-        return await _download_as(site, owner, job_id, wanted)
+        return await _download_as(site, owner, job_id, wanted, draft=draft)
     async with read_connection(site.pool) as conn:
         job = await find_own_job(conn, owner, job_id)
         if form == "data":
@@ -128,7 +130,9 @@ async def download_result(
     )
 
 
-async def _download_as(site: Site, owner: Owner, job_id: str, name: str) -> Response:
+async def _download_as(
+    site: Site, owner: Owner, job_id: str, name: str, *, draft: bool
+) -> Response:
     """The data that was found, written anew in a form of its pipeline."""
     async with read_connection(site.pool) as conn:
         job = await find_own_job(conn, owner, job_id)
@@ -137,7 +141,7 @@ async def _download_as(site: Site, owner: Owner, job_id: str, name: str) -> Resp
         known = ", ".join([*filter(None, STORED_FORMS), *offered])
         raise params.bad_param("format", f"of {job.pipeline} there is {known}")
     form = offered[name]
-    body = await formats.write_format(site, job, form)
+    body = await formats.write_format(site, job, form, draft=draft)
     async with connection(site.pool) as conn:
         await queries.count_download(conn, job.id)
     site.changes.ring()

@@ -9,7 +9,7 @@ from typing import Any, Final
 from docmill.core.faults import DocmillError
 from docmill.core.installed import find_rooms
 from docmill.core.jobs import Job
-from docmill.core.plugins import Format, resolve
+from docmill.core.plugins import Format, FormatState, resolve
 from docmill.db.pool import read_connection
 from docmill.jobs import results
 from docmill.web.site import Site
@@ -21,12 +21,16 @@ MOST_BYTES: Final = 4_000_000
 
 @dataclass(frozen=True, slots=True)
 class OfferedFormat:
-    """One that a job's reading can be downloaded in; not `ready`: `reason` says why."""
+    """One that a job's reading can be downloaded in; not `ready`: `reason` says why.
+
+    `draft`: it can be had all the same, without what is missing.
+    """
 
     name: str
     label: str
     ready: bool
     reason: str | None = None
+    draft: bool = False
 
 
 def write_json(data: Any, _title: str) -> bytes:
@@ -60,17 +64,19 @@ async def _load_small(site: Site, job: Job) -> Any:
 
 
 async def _check(site: Site, job: Job, form: Format, data: Any) -> OfferedFormat:
-    reason = await resolve(form.check)(site, job, data) if form.check and data else ""
-    return OfferedFormat(form.name, form.label, not reason, reason or None)
+    checked = form.check and data
+    state: FormatState = await resolve(form.check)(site, job, data) if checked else FormatState()
+    ready = not state.reason
+    return OfferedFormat(form.name, form.label, ready, state.reason or None, state.draft)
 
 
-async def write_format(site: Site, job: Job, form: Format) -> bytes:
+async def write_format(site: Site, job: Job, form: Format, *, draft: bool) -> bytes:
     """Of the reading, or of its approved revision. Raises GW_4XX where the format refuses it."""
     async with read_connection(site.pool) as conn:
         found = await results.require_reading(conn, job)
     async with site.exporting:
         data = await results.read_data(site.pool, site.store, found.key)
         if form.make:
-            return await resolve(form.make)(site, job, data)
+            return await resolve(form.make)(site, job, data, draft=draft)
         title = PurePath(job.original_filename).stem or "docmill"
         return await asyncio.to_thread(resolve(form.write), data, title)
