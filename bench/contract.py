@@ -119,6 +119,8 @@ REFUSED: Final[Mapping[tuple[str, str], tuple[int, ...]]] = {
     # A tax number has its own notation, and a branch must belong to the number beside it.
     ("PUT", "/api/profile"): (400,),
     ("PATCH", "/api/settings"): (400,),
+    # Which pipelines there are depends on the installation.
+    ("POST", "/api/jobs/{job_id}/read-as"): (400,),
     # Which forms there are depends on the pipeline of the job.
     ("GET", "/api/jobs/{job_id}/download"): (400,),
     # Whether a value fits depends on the path beside it and on the lines of the invoice.

@@ -3,7 +3,6 @@
 import asyncio
 import importlib
 import logging
-import os
 import sys
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -337,7 +336,7 @@ async def open_gateways(settings: Settings, stack: AsyncExitStack) -> dict[str, 
 
 
 async def open_services(settings: Settings, stack: AsyncExitStack) -> dict[str, Service]:
-    """By name. To add one, add its answer: a client's method behind a function of a Question."""
+    """By name. To add one, add its answer: a function of a ServiceRequest."""
     answers = {
         **await _open_openai(settings, stack),
         **await _open_ai_parser(settings, stack),
@@ -395,7 +394,7 @@ async def _open_ai_parser(settings: Settings, stack: AsyncExitStack) -> dict[str
     parser = AIParser(await stack.enter_async_context(endpoint))
 
     async def parse(question: ServiceRequest) -> Any:
-        pdf = await asyncio.to_thread(read_document, question)
+        pdf = await asyncio.to_thread(question.read_document)
         return await parser.parse(str(question.job.document_id), pdf)
 
     return {"parse_trades": parse}
@@ -413,14 +412,14 @@ async def _open_reader(settings: Settings, stack: AsyncExitStack) -> dict[str, S
     reader = await azure.open_reader(account, stack)
 
     async def analyze(question: ServiceRequest) -> Any:
-        document = partial(asyncio.to_thread, read_document, question)
+        document = partial(asyncio.to_thread, question.read_document)
         return await reader.analyze(question.request, document, question.note)
 
     return {"analyze": analyze}
 
 
 def load_azure() -> Any:
-    """The module that knows Azure's SDK, which is an extra. Raises CannotStart without it."""
+    """The module that knows Azure's SDK, which is an extra. Raises StartError without it."""
     try:
         return importlib.import_module("docmill.services.azure")
     except ImportError as exc:
@@ -428,16 +427,6 @@ def load_azure() -> Any:
             f"DOCMILL_READER=azure needs a library that is not installed ({exc.name}).\n"
             "Run: pip install 'docmill[azure-reader]'."
         ) from exc
-
-
-def read_document(question: ServiceRequest) -> bytes:
-    """The whole document; the run's own place in the file stays where it is."""
-    pieces: list[bytes] = []
-    place = 0
-    while piece := os.pread(question.document, 1 << 20, place):
-        pieces.append(piece)
-        place += len(piece)
-    return b"".join(pieces)
 
 
 # What every installation has; the other rooms are found by their entry points.

@@ -249,7 +249,7 @@ def test_rows_show_what_was_read_and_twelve_stand_on_a_screen(new_context: NewCo
     for number in range(12):
         expect_badge(page, f"invoice {number}.pdf", "Ready")
     one = row(page, "invoice 3.pdf")
-    for text in ("PT Sinar Jaya", "INV/2025/03/0017", "2025-03-14", "103,000", "to check"):
+    for text in ("PT Sinar Jaya", "INV/2025/03/0017", "2025-03-14", "103.000", "to check"):
         expect(one).to_contain_text(text)
     expect(one.locator(".thumb img")).to_have_js_property("complete", value=True)
     expect(page.locator("#chips a").first).to_have_text("All 12")
@@ -258,7 +258,7 @@ def test_rows_show_what_was_read_and_twelve_stand_on_a_screen(new_context: NewCo
     assert last
     assert last["y"] + last["height"] <= 800
     page.get_by_label("Order").select_option("amount")
-    expect(page.locator("#jobs tr .total").first).to_contain_text("111,000")
+    expect(page.locator("#jobs tr .total").first).to_contain_text("111.000")
     cell = page.locator("#jobs tr .total").first.bounding_box()
     assert cell
     page.mouse.click(cell["x"] + 20, cell["y"] + 20)  # anywhere on the row

@@ -135,7 +135,7 @@ def test_a_running_job_is_cancelled_and_has_no_result(desk: Terminal) -> None:
     assert desk.run("cancel", row["job_id"]).out == f"{row['job_id']}: cancelled\n"
     ran = desk.run("result", row["job_id"])
     assert ran.code == 1
-    assert ran.err.startswith("Conversion not finished yet.")
+    assert ran.err.startswith("The job was cancelled.")
     assert not ran.out
 
 

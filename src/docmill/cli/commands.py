@@ -75,7 +75,11 @@ _OWN: Final = (
         "docmill.jobs.commands:write_result",
         "Print the result of a job, or write it to a file.",
     ),
-    Command("retry", "docmill.jobs.commands:retry_jobs", "Queue failed jobs again."),
+    Command(
+        "retry",
+        "docmill.jobs.commands:retry_jobs",
+        "Queue failed jobs again, or read documents as something else than they were.",
+    ),
     Command("cancel", "docmill.jobs.commands:cancel_jobs", "Cancel jobs that have not ended."),
     Command(
         "read",

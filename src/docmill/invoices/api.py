@@ -1,7 +1,6 @@
 """Reviews: what waits, what was read and edited, and the decision; approved ones for training."""
 
 from dataclasses import asdict
-from decimal import Decimal
 from typing import Annotated, Any, ClassVar, Final
 from uuid import UUID
 
@@ -151,8 +150,8 @@ def read_review_filter(
         list[ReviewStatusText] | None, Query(description="One or several, with commas")
     ] = None,
     supplier: Annotated[str, Query(max_length=200, description="A part of the name")] = "",
-    least: Annotated[Decimal | None, Query(description="The total is at least this")] = None,
-    most: Annotated[Decimal | None, Query(description="The total is at most this")] = None,
+    least: Annotated[params.NumberParam | None, Query(description="The least total")] = None,
+    most: Annotated[params.NumberParam | None, Query(description="The largest total")] = None,
     sort: Annotated[ReviewSortText, Query(description="newest, where nothing is said")] = "newest",
 ) -> ReviewFilter:
     if sort not in SORTS:

@@ -1,4 +1,4 @@
-"""Invoices as files, written on demand from what was read or approved, with today's settings."""
+"""Invoices as files, written on demand from what was read or approved."""
 
 import asyncio
 import csv
@@ -90,7 +90,7 @@ async def _check(site: Site, job: Job, data: dict[str, Any], mapping: str) -> Fo
 
 
 async def read_profile(site: Site, owner: OwnerKey, data: Mapping[str, Any]) -> Profile:
-    """The owner's settings of today; what they leave open, as it was when the document came."""
+    """As it was when the document came; what that left open, as the settings are today."""
     async with read_connection(site.pool) as conn:
         now = await documents_queries.read_profile(conn, owner)
     return complete_profile(data.get("profile"), now or {})

@@ -69,17 +69,17 @@ def _parse_daily(given: Any) -> dict[str, dict[str, str]]:
 
 
 def complete_profile(taken: Mapping[str, Any] | None, now: Mapping[str, Any]) -> Profile:
-    """The owner's settings of today; what they leave open, as it was when the document came.
+    """What a job took along when it came; what that does not say, as the owner's settings are now.
 
-    So a rate or a number that was missing or wrong can be mended afterwards.
+    So a rate that was missing can be given afterwards.
     """
     own, today = parse_profile(taken or {}), parse_profile(now)
-    words = {name: getattr(today, name) or getattr(own, name) for name in PROFILE_NAMES}
+    words = {name: getattr(own, name) or getattr(today, name) for name in PROFILE_NAMES}
     days = {
-        currency: {**own.daily_rates.get(currency, {}), **today.daily_rates.get(currency, {})}
+        currency: {**today.daily_rates.get(currency, {}), **own.daily_rates.get(currency, {})}
         for currency in {*today.daily_rates, *own.daily_rates}
     }
-    return parse_profile({**words, _RATES: {**own.rates, **today.rates}, _DAILY: days})
+    return parse_profile({**words, _RATES: {**today.rates, **own.rates}, _DAILY: days})
 
 
 @dataclass(frozen=True, slots=True)

@@ -119,7 +119,7 @@ def retry_jobs(
     url: Url = HERE,
     token: Token = None,
 ) -> None:
-    """Queue failed jobs again, or read documents as something else than they were.
+    """Queue failed jobs again. With --as, read their documents as something else.
 
     docmill retry 3f2a 77b1
 

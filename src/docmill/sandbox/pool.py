@@ -279,7 +279,7 @@ class SandboxPool:
         return self._parent.pid if self._parent and not self._parent.lost else None
 
     async def warm(self) -> Confinement:
-        """Start the warm parent now. Raises Faulted when it does not come up."""
+        """Start the warm parent now. Raises DocmillError when it does not come up."""
         return (await self._ready()).hello.confinement
 
     async def _ready(self) -> ForkServerHandle:

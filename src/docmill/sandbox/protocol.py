@@ -64,7 +64,7 @@ LONGEST: Final[Mapping[FrameKind, int]] = {
 }
 
 
-class MalformedFrame(ValueError):  # noqa: N818  it names what came, as Faulted does
+class MalformedFrame(ValueError):  # noqa: N818  it names what came, as DocmillError does
     """What arrived is not a frame that may arrive here."""
 
 

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import os
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
@@ -63,6 +64,9 @@ class ResumeNote:
     write: Callable[[Any], Awaitable[object]]
 
 
+PIECE: Final = 1 << 20
+
+
 @dataclass(frozen=True, slots=True)
 class ServiceRequest:
     """`document` is an open file that the run reads as well: read it with `os.pread` alone."""
@@ -72,8 +76,17 @@ class ServiceRequest:
     document: int
     note: ResumeNote
 
+    def read_document(self) -> bytes:
+        """The whole of it; the run's own place in the file stays where it is."""
+        pieces: list[bytes] = []
+        place = 0
+        while piece := os.pread(self.document, PIECE, place):
+            pieces.append(piece)
+            place += len(piece)
+        return b"".join(pieces)
 
-# JSON in, JSON out; raises Faulted, with `retryAfter` seconds where the service asked for a pause.
+
+# JSON in, JSON out. Raises DocmillError, with `retryAfter` seconds where the service asked for it.
 ServiceCall = Callable[[ServiceRequest], Awaitable[Any]]
 
 

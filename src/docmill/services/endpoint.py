@@ -50,7 +50,7 @@ class Endpoint:
         await self._http.aclose()
 
     async def post(self, path: str = "", **content: Any) -> Any:
-        """`content` is what httpx2 takes: `json`, `files`, `headers`. Raises Faulted."""
+        """`content` is what httpx2 takes: `json`, `files`, `headers`. Raises DocmillError."""
         where = self.url + path
         with self._translate_errors(where):
             async with (

@@ -65,7 +65,7 @@ class GatewayClient:
     async def convert(
         self, pdf: BinaryIO, mapping: str | None, profile: Mapping[str, Any] | None = None
     ) -> GatewayAnswer:
-        """The data first, then of the data the XML: the PDF is read once. Raises Faulted."""
+        """The data first, then of the data the XML: the PDF is read once. Raises DocmillError."""
         fields = {"profile": json.dumps(profile)} if profile else {}
         if mapping is not None:
             fields["mapping"] = mapping

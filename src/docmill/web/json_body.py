@@ -10,7 +10,7 @@ from docmill.core.faults import DocmillError
 from docmill.web.params import NOT_STORABLE, bad_param
 
 # FastAPI would read a body of any size into memory before a route is asked.
-LARGEST: Final = 1 << 18
+LARGEST: Final = 1 << 20
 
 # No database takes it. Half characters and a bare NUL are no JSON and are refused as such.
 ESCAPED_NUL: Final = re.compile(rb"(?<!\\)(?:\\\\)*\\u0000")

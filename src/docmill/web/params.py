@@ -10,6 +10,7 @@ import struct
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
 from typing import Annotated, Any, Final, TypeVar
 from uuid import UUID
 
@@ -39,6 +40,7 @@ def cursor_schema(form: str) -> WithJsonSchema:
     return WithJsonSchema({"type": "string", "pattern": f"^({form})?$", "description": _SAYS})
 
 
+NumberParam = Annotated[Decimal, WithJsonSchema({"type": "number"})]
 CursorText = Annotated[str, cursor_schema(_PLACE_FORM)] | None
 CursorOrTimeText = Annotated[str, cursor_schema(f"{_PLACE_FORM}|{_TIME_FORM}")] | None
 

@@ -73,7 +73,7 @@ def problem_response(
 
 
 async def answer_fault(request: Request, exc: Exception) -> Response:
-    """The handler of Faulted. Code and detail go to the log with the request's line."""
+    """The handler of DocmillError. Code and detail go to the log with the request's line."""
     assert isinstance(exc, DocmillError)
     request.state.fault = {"code": exc.fault.code}
     if site := getattr(request.app.state, "site", None):
