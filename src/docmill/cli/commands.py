@@ -75,11 +75,7 @@ _OWN: Final = (
         "docmill.jobs.commands:write_result",
         "Print the result of a job, or write it to a file.",
     ),
-    Command(
-        "retry",
-        "docmill.jobs.commands:retry_jobs",
-        "Queue failed jobs again, or read documents as something else than they were.",
-    ),
+    Command("retry", "docmill.jobs.commands:retry_jobs", "Queue failed jobs again."),
     Command("cancel", "docmill.jobs.commands:cancel_jobs", "Cancel jobs that have not ended."),
     Command(
         "read",

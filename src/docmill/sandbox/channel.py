@@ -20,7 +20,7 @@ _SPOKEN: Final = (
 
 
 class RunHost(Protocol):
-    """Where a run's questions are answered: `answer` raises DocmillError, and takes its own time."""
+    """Answers a run's questions: `answer` raises DocmillError, and takes its own time."""
 
     @property
     def services(self) -> frozenset[str]: ...
