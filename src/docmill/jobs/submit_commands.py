@@ -49,7 +49,7 @@ class SubmittedFile:
     message: str = ""
     wait: float | None = None
 
-    def shown(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Any]:
         return {name: value for name, value in asdict(self).items() if name != "wait"}
 
 
@@ -84,7 +84,7 @@ def submit(
         sender = Submitter(wanted, board, watch=watch)
         rows = asyncio.run(_submit_all(RemoteClient(url, token), files, sender))
     if as_json:
-        say_json([row.shown() for row in rows])
+        say_json([row.to_json() for row in rows])
     if not all(row.success for row in rows):
         raise typer.Exit(1)
 

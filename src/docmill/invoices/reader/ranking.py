@@ -87,7 +87,7 @@ def load_weights() -> Weights:
 
 def rank_parties(sources: NameSources, weights: Weights) -> RankedPair:
     """The pair of two different names that scores best; nobody only where no name is likely."""
-    context = PageContext.of(sources)
+    context = RankingPage.of(sources)
     sellers, buyers = (list_parties(sources, role, context) for role in (SELLER, BUYER))
     worths = {party.key: weigh(BUYER, party.features, weights) for party in buyers}
     scores = {
@@ -128,7 +128,7 @@ def weigh(role: str, features: Features, weights: Weights) -> float:
 
 
 def list_parties(
-    sources: NameSources, role: str, context: "PageContext | None" = None
+    sources: NameSources, role: str, context: "RankingPage | None" = None
 ) -> list[RankedParty]:
     """The names that may have a role, by key; the last one is nobody."""
     ours, others = (sources.sellers, sources.buyers)
@@ -136,7 +136,7 @@ def list_parties(
         ours, others = others, ours
     best, rivals = _best_by_key(ours), _best_by_key(others)
     pool = {**dict(list(rivals.items())[:POOL]), **dict(list(best.items())[:POOL])}
-    context = context or PageContext.of(sources)
+    context = context or RankingPage.of(sources)
     highest = min((_height_of(sources, name) for name in pool.values()), default=0.0)
     parties: list[RankedParty] = []
     for key, name in pool.items():
@@ -161,7 +161,7 @@ def _height_of(sources: NameSources, name: PartyName) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class PageContext:
+class RankingPage:
     """The texts of all cells as they are compared, those of addresses, and the web addresses."""
 
     texts: tuple[str, ...]
@@ -169,13 +169,13 @@ class PageContext:
     domains: Mapping[str, float]
 
     @classmethod
-    def of(cls, sources: NameSources) -> "PageContext":
+    def of(cls, sources: NameSources) -> "RankingPage":
         cells = [cell.text for _, _, cell in sources.sheet.cells]
         places = (squeeze(text) for text in cells if is_place(text) and len(text) < LONG)
         return cls(tuple(map(squeeze, cells)), tuple(places), find_domains(sources.sheet))
 
 
-def _mention_features(context: PageContext, key: str, text: str) -> Features:
+def _mention_features(context: RankingPage, key: str, text: str) -> Features:
     known = (worth for domain, worth in context.domains.items() if is_known_by(text, domain))
     return {
         "mentions": min(sum(key in text for text in context.texts) - 1, 3) / 3,
