@@ -6,6 +6,7 @@ import httpx2
 import pytest
 
 from docmill.db.pool import Pool
+from docmill.web import json_body
 from sites import INVOICES, Site, Start, a_pdf, complete, upload, upload_to
 
 pytestmark = pytest.mark.anyio
@@ -130,5 +131,5 @@ async def test_a_shared_result_is_for_those_who_told_nothing(start: Start) -> No
 
 
 async def test_a_profile_too_large_is_refused(client: httpx2.AsyncClient) -> None:
-    answer = await client.put("/api/profile", json={"country": "x" * (1 << 18)})
+    answer = await client.put("/api/profile", json={"country": "x" * json_body.LARGEST})
     assert (answer.status_code, answer.json()["code"]) == (413, "TOO_LARGE")

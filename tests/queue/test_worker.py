@@ -336,6 +336,8 @@ async def test_claims_heartbeats_and_endings_outlive_any_error_of_the_database(
             sick = False
             for job_id in ids:
                 await until(lambda job_id=job_id: _is(pool, job_id, Status.COMPLETE), 60)
+            over = {"claim.goes_on", "beat.goes_on"}
+            await until(lambda: _true(over <= {line["event"] for line in lines}), 60)
     said = [line["event"] for line in lines]
     assert (said.count("claim.waits"), said.count("claim.goes_on")) == (1, 1)
     assert (said.count("beat.waits"), said.count("beat.goes_on")) == (1, 1)
