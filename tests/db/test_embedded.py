@@ -122,7 +122,7 @@ def test_a_second_start_adopts_the_running_server_and_may_stop_it(home: Path, st
     assert second.process is None
     assert second.pid == first.pid
     second.stop()
-    assert not first.running()
+    wait_for(lambda: not first.running())
 
 
 def test_many_starts_at_once_give_one_server(home: Path, start: Start) -> None:

@@ -58,6 +58,9 @@ log = structlog.get_logger()
 
 # A dead server is known as such by then.
 NOTICED_SECONDS: Final = 0.5
+# How often a start may be cut by the database, and how long it waits before it tries again.
+MOST_CUTS: Final = 10
+CUT_PAUSE: Final = 1.0
 
 
 def serve(port: Port = None, host: Host = None, data: Data = None) -> None:
@@ -94,12 +97,17 @@ async def _open_services(settings: Settings, stack: AsyncExitStack) -> App:
         url = settings.database_url.get_secret_value()
         return await _open_migrated(settings, url, parts, stack)
     server = await stack.enter_async_context(run_embedded(settings, parts))
+    cut = 0
     while True:
         lives = server.lives
         try:
             return await _open_migrated(settings, server.url, parts, stack)
         except CommandError as exc:
-            await _wait_until_back(server, lives, exc)
+            # A session that is killed ends all others; the server itself stays.
+            cut += isinstance(exc.__cause__, psycopg.OperationalError)
+            if not 0 < cut < MOST_CUTS:
+                await _wait_until_back(server, lives, exc)
+            await asyncio.sleep(CUT_PAUSE)
 
 
 async def _open_migrated(settings: Settings, url: str, parts: Parts, stack: AsyncExitStack) -> App:
