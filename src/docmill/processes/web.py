@@ -97,15 +97,16 @@ async def _open_services(settings: Settings, stack: AsyncExitStack) -> App:
         url = settings.database_url.get_secret_value()
         return await _open_migrated(settings, url, parts, stack)
     server = await stack.enter_async_context(run_embedded(settings, parts))
-    cut = 0
+    cuts = 0
     while True:
         lives = server.lives
         try:
             return await _open_migrated(settings, server.url, parts, stack)
         except CommandError as exc:
             # A session that is killed ends all others; the server itself stays.
-            cut += isinstance(exc.__cause__, psycopg.OperationalError)
-            if not 0 < cut < MOST_CUTS:
+            is_cut = isinstance(exc.__cause__, psycopg.OperationalError)
+            cuts += is_cut
+            if not is_cut or cuts >= MOST_CUTS:
                 await _wait_until_back(server, lives, exc)
             await asyncio.sleep(CUT_PAUSE)
 
