@@ -38,6 +38,7 @@ chaos: setup-dev ## kill workers, the database and any process, and count what i
 	@$(BIN)/python -m bench.chaos
 	@$(BIN)/python -m bench.frozen --rounds 50
 	@$(BIN)/python -m bench.havoc
+	@$(BIN)/python -m bench.webhooks
 
 fuzz: setup-dev ## feed mutated documents and strange layouts to every pipeline, and odd requests to the API
 	@$(BIN)/python -m bench.fuzz
@@ -61,6 +62,6 @@ lock: ## pin again after a change in pyproject.toml; UPGRADE=--upgrade for newer
 	@$(COMPILE) pyproject.toml --extra ocr --group build -o requirements.lock >/dev/null
 	@$(COMPILE) --no-deps --no-header requirements-models.in -o src/docmill/processes/models.lock >/dev/null
 	@cat src/docmill/processes/models.lock >> requirements.lock
-	@$(COMPILE) pyproject.toml --extra einvoice --extra s3 --extra gcs --extra azure --extra azure-reader --group dev --group bench -c requirements.lock -o requirements-dev.lock >/dev/null
+	@$(COMPILE) pyproject.toml --extra einvoice --extra s3 --extra gcs --extra azure --extra azure-reader --extra redis --group dev --group bench -c requirements.lock -o requirements-dev.lock >/dev/null
 	@if grep -nE '://|^ *--(extra-)?index|^ *--find' requirements.lock requirements-dev.lock; then \
 		echo "a lock names a registry"; exit 1; fi

@@ -25,6 +25,8 @@ from eval.pdf import make_pdf
 
 SECRET: Final = "s" * 32
 START_SECONDS: Final = 120
+# Nobody listens there.
+NOWHERE: Final = "http://127.0.0.1:9/"
 MODES: Final[Mapping[str, Mapping[str, str]]] = {
     "local": {},
     "session": {"AUTH_MODE": "session"},
@@ -43,7 +45,10 @@ class Site:
 @contextmanager
 def serving(mode: str, folder: Path) -> Generator[Site]:
     """`docmill serve` with its own PostgreSQL, until the end."""
-    settings = {"DOCMILL_UPLOADS_PER_MINUTE": "0", "DOCMILL_DOCLING": "true", **MODES[mode]}
+    settings = {
+        "DOCMILL_UPLOADS_PER_MINUTE": "0", "DOCMILL_DOCLING": "true",
+        "DOCMILL_WEBHOOK_ALLOW": "127.0.0.0/8", **MODES[mode],
+    }  # fmt: skip
     log = folder / "serve.log"
     with log.open("wb") as said:
         process = subprocess.Popen(
@@ -87,6 +92,8 @@ def known_ids(site: Site) -> dict[str, list[str | int]]:
             client.get(f"/api/jobs/{job_id}", headers={"prefer": "wait=60"})
         papers = client.get("/api/documents").json()["documents"]
         deals = client.get("/api/trades").json()["trades"]
+        made = [client.post("/api/webhooks", json={"url": NOWHERE}).json() for _ in range(3)]
+    ids["webhooks"] = [each["id"] for each in made]
     ids["documents"] = [each["document_id"] for each in papers]
     ids["trades"] = [each["id"] for each in deals] or [ids["jobs"][0]]
     ids["revisions"] = [0, 1, 2]
@@ -106,7 +113,7 @@ def _job(site: Site, pipeline: str, title: str) -> str:
 BOUND: Final = {
     "path.job_id": "jobs", "path.task_id": "jobs", "path.document_id": "documents",
     "path.trade_id": "trades", "query.document": "documents", "body.revision": "revisions",
-    "body.jobs[*]": "jobs",
+    "body.jobs[*]": "jobs", "path.webhook_id": "webhooks",
 }  # fmt: skip
 OFTEN: Final = 0.8
 # Where a request of the documented form may be refused all the same, with which status, and why
@@ -119,12 +126,19 @@ REFUSED: Final[Mapping[tuple[str, str], tuple[int, ...]]] = {
     # A tax number has its own notation, and a branch must belong to the number beside it.
     ("PUT", "/api/profile"): (400,),
     ("PATCH", "/api/settings"): (400,),
+    # Whether an address may be used depends on where it leads.
+    ("POST", "/api/webhooks"): (400,),
     # Which pipelines there are depends on the installation.
     ("POST", "/api/jobs/{job_id}/read-as"): (400,),
     # Which forms there are depends on the pipeline of the job.
     ("GET", "/api/jobs/{job_id}/download"): (400,),
     # Whether a value fits depends on the path beside it and on the lines of the invoice.
     ("POST", "/api/reviews/{job_id}/edits"): (400,),
+    ("POST", "/api/documents/{document_id}/trades/edits"): (400,),
+    ("POST", "/api/documents/{document_id}/trades/checked"): (400,),
+    # Codes have check digits; numbers and dates may come as any document prints them.
+    ("POST", "/api/documents/{document_id}/trades"): (400,),
+    ("PATCH", "/api/trades/{trade_id}"): (400,),
 }
 ACCEPTED: Final = ("2xx", "3xx", "401", "403", "404", "409", "429", "5xx")  # the check's own
 LINES: Final = (

@@ -21,6 +21,7 @@ from typing import Any, Final
 
 from eval.broker_deals import CENT, WORDS, Deal, a_deal
 from eval.broker_notes import Note, head, listed, nothing, sided, tabled, title_of, word_of
+from eval.broker_singles import SINGLES_HELD, SINGLES_TUNED
 from eval.score_trades import mean_right, print_reliability, read
 
 LANGUAGES: Final = tuple(sorted(WORDS))
@@ -171,6 +172,7 @@ TUNED: Final[dict[str, tuple[str, Drawing]]] = {
     "worded": ("multi", draw_worded),
     "signed": ("multi", draw_signed),
     "nothing": ("none", draw_nothing),
+    **SINGLES_TUNED,
 }
 HELD: Final[dict[str, tuple[str, Drawing]]] = {
     "tabled": ("single", draw_single(tabled)),
@@ -180,6 +182,7 @@ HELD: Final[dict[str, tuple[str, Drawing]]] = {
     "sectioned": ("multi", draw_sectioned),
     "converted": ("multi", draw_converted),
     "costs": ("none", draw_costs),
+    **SINGLES_HELD,
 }
 
 

@@ -15,17 +15,16 @@ import time
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any, Final
 
 from docmill.core.faults import DocmillError
 from docmill.core.plugins import PDF, Source, Tools
 from docmill.invoices.pipeline import pipeline
+from docmill.invoices.scoring import judge_invoice
 
 CORPUS: Final = Path(__file__).parents[2] / "shared" / "corpus"
 STEPS: Final = (0.0, 0.5, 0.7, 0.8, 0.9, 0.95, 1.01)
-CENT: Final = Decimal("0.01")
 
 
 def read(path: Path) -> tuple[str, dict[str, Any], float]:
@@ -120,77 +119,10 @@ class Judged:
 def judged(records: list[dict[str, Any]], found: dict[str, dict[str, Any]]) -> Iterator[Judged]:
     """Each value that the truth knows, and each line it does not."""
     for record in records:
-        data, truth = found[record["sha256"]], record["truth"]
-        for path, wanted in _wanted(truth):
-            group, _, name = path.rpartition(".")
-            value = (data.get(group) or {}).get(name) if group else data.get(path)
-            evidence = data.get("evidence", {}).get(path, {})
-            wants = [wanted, *(record.get("alts") or {}).get(_flat(path), [])]
-            right = any(_same(path, want, value) for want in wants)
-            yield Judged(
-                record["file"], path, evidence.get("confidence", 0.0), right, wanted, value
-            )
-        yield from _judged_lines(record, data)
-
-
-def _flat(path: str) -> str:
-    return path.replace(".", "_") if path.endswith("name") else path.rpartition(".")[2]
-
-
-def _wanted(truth: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    for path in (
-        "invoice_number",
-        "issue_date",
-        "due_date",
-        "currency",
-        "seller.name",
-        "buyer.name",
-        "totals.net",
-        "totals.tax",
-        "totals.gross",
-    ):
-        if truth.get(_flat(path)) is not None:
-            yield path, str(truth[_flat(path)])
-
-
-def _judged_lines(record: dict[str, Any], data: dict[str, Any]) -> Iterator[Judged]:
-    wanted = record["truth"].get("lines")
-    if wanted is None:
-        return
-    lines = list(enumerate(data.get("lines") or []))
-    for line in wanted:
-        amounts = [line["amount"], *(line.get("amount_alts") or [])]
-        index = next((i for i, got in lines if any(_near(got["amount"], a) for a in amounts)), None)
-        if index is None:
-            yield Judged(record["file"], "lines.amount", 0.0, False, str(line["amount"]), "missing")
-            continue
-        lines = [pair for pair in lines if pair[0] != index]
-        for name in ("amount", "quantity", "unit_price"):
-            got, want = data["lines"][index][name], line.get(name)
-            if want is None:
-                continue
-            sure = data["evidence"].get(f"lines[{index}].{name}", {}).get("confidence", 0.0)
-            right = name == "amount" or _near(got, want)
-            yield Judged(record["file"], f"lines.{name}", sure, right, str(want), got)
-    for index, got in lines:
-        sure = data["evidence"].get(f"lines[{index}].amount", {}).get("confidence", 0.0)
-        optional = [item["amount"] for item in record.get("optional_lines") or []]
-        if not any(_near(got["amount"], amount) for amount in optional):
-            yield Judged(record["file"], "lines.amount", sure, False, "no such line", got["amount"])
-
-
-def _same(path: str, wanted: str, value: Any) -> bool:
-    if path.startswith("totals"):
-        return _near(value, wanted)
-    plain = "".join(char for char in wanted.lower() if char.isalnum())
-    return plain == "".join(char for char in str(value or "").lower() if char.isalnum())
-
-
-def _near(value: Any, wanted: Any) -> bool:
-    try:
-        return abs(Decimal(str(value)) - Decimal(str(wanted))) <= CENT
-    except InvalidOperation:
-        return False
+        for each in judge_invoice(record, found[record["sha256"]]):
+            value = "missing" if each.path == "lines" else each.value
+            wanted = "no such line" if each.wanted is None else each.wanted
+            yield Judged(each.document, each.field, each.confidence, each.right, wanted, value)
 
 
 def steps_of(values: Iterable[Judged]) -> dict[float, list[bool]]:

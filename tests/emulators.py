@@ -41,7 +41,7 @@ def running(command: Sequence[str | Path], port: int, folder: Path) -> Generator
         process = subprocess.Popen(command, cwd=folder, stdout=log, stderr=log)
     try:
         until = time.monotonic() + PATIENCE
-        while not _answers(port):
+        while not is_listening(port):
             assert process.poll() is None, (folder / "emulator.log").read_text()
             assert time.monotonic() < until, f"{command[0]} does not listen"
             time.sleep(0.05)
@@ -51,7 +51,7 @@ def running(command: Sequence[str | Path], port: int, folder: Path) -> Generator
         process.wait(PATIENCE)
 
 
-def _answers(port: int) -> bool:
+def is_listening(port: int) -> bool:
     try:
         socket.create_connection(("127.0.0.1", port), 1).close()
     except OSError:

@@ -13,7 +13,7 @@ ROW: dict[str, Any] = {
     "position": 0, "isin": "DE0007236101", "name": "SIEMENS AG", "quantity": "25",
     "price": "172.40", "notional": "4310.00", "fees": "9.90", "currency": "EUR",
     "trade_date": "2024-03-04", "direction": "buy", "confidence_score": 0.95,
-    "needs_review": False,
+    "needs_review": False, "approved_by": "rule: every needed value at 0.80 or surer",
     "raw_extracted_data": {"evidence": {"quantity": {"page": 1, "box": [1, 2, 3, 4]}}},
 }  # fmt: skip
 

@@ -18,7 +18,7 @@ from docmill.core.plugins import DOCX, PDF, TEXT
 from docmill.db.pool import Pool
 from docmill.jobs import queries
 from docmill.jobs.queries import JobAttempt
-from docmill.jobs.runner import JobRunner, RunnerParts
+from docmill.jobs.runner import JobRunner, RunnerParts, add_options
 from docmill.sandbox.limits import RunLimits
 from docmill.sandbox.pool import SandboxPool
 from docmill.settings import read_settings
@@ -26,7 +26,9 @@ from sites import running
 from waits import PATIENCE
 
 OFFER = PipelineCatalog(
-    {"extract": (PDF,), "study": (PDF, DOCX, TEXT), "trades": (PDF,)}, {}, frozenset({"extract"})
+    {"extract": (PDF,), "invoice": (PDF,), "study": (PDF, DOCX, TEXT), "trades": (PDF,)},
+    {"invoice": ("auto",)},
+    frozenset({"extract"}),
 )
 LIMITS = RunLimits(
     memory_bytes=896 << 20, stall=timedelta(seconds=PATIENCE), total=timedelta(minutes=10)
@@ -44,7 +46,8 @@ async def desk(
         site = await stack.enter_async_context(running(pool, root, offer=OFFER, embed=embed))
         services = await outer.open_services(given, stack)
         sandbox = await stack.enter_async_context(SandboxPool(LIMITS, pipelines=pipelines))
-        runner = JobRunner(pool, site.services.store, sandbox, RunnerParts(services=services))
+        bare = JobRunner(pool, site.services.store, sandbox, RunnerParts(services=services))
+        runner = add_options(bare, outer.pipeline_options(given))
         rules = replace(RULES, pipelines=list(pipelines))
         await stack.enter_async_context(at_work(pool, runner, rules))
         yield await stack.enter_async_context(site.client())

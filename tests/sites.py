@@ -13,6 +13,7 @@ from typing import Any, LiteralString
 import httpx2
 
 from docmill.app import App, create_web
+from docmill.cache import Cache, MemoryCache
 from docmill.core.installed import PipelineCatalog
 from docmill.core.jobs import Broke, Claimed, Ending, Finished, Retry, StoredResult, Usage, settle
 from docmill.core.plugins import DOCX, PDF, TEXT
@@ -113,12 +114,13 @@ async def running(
     store: Store | None = None,
     watched: WatchedBucket | None = None,
     embed: Embed = embed_locally,
+    cache: Cache | None = None,
     **rules: Any,
 ) -> AsyncGenerator[Site]:
     store = store or open_store(str(root))
     work, changes = Notifier(pool, WORK), Notifier(pool, CHANGES)
     intake = Acceptor(pool, store, offer, work, changes, timedelta(days=7), shared_dedupe)
-    services = App(pool, listen_url, store, offer, work, changes, intake)
+    services = App(pool, listen_url, store, offer, work, changes, intake, cache or MemoryCache())
     given: dict[str, Any] = {"uploads_per_minute": 0, "disk_limit": 1.0, **rules}
     given.setdefault("default_pipeline", "extract")
     app = create_web(services, WebConfig(**given), sandbox, embed=embed, watched=watched)

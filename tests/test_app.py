@@ -13,7 +13,7 @@ from docmill.core.installed import find_rooms
 from docmill.queue.worker import WorkerConfig
 from docmill.sandbox.limits import RunLimits
 from docmill.settings import Settings, adapt_for_serve, is_for_one_person, read_settings
-from docmill.web.config import TokenConfig, WebConfig
+from docmill.web.config import QuotaConfig, SignInConfig, TokenConfig, WebConfig
 
 CORETAX, UBL, CII = "pt_simon_invoice_v1", "ubl_invoice_v1", "cii_invoice_v1"
 AUTO = "auto"
@@ -98,6 +98,8 @@ def test_each_setting_is_used() -> None:
         (WebConfig, ""),
         (WorkerConfig, ""),
         (TokenConfig, "jwt_"),
+        (SignInConfig, "oidc_"),
+        (QuotaConfig, "quota_"),
         (RunLimits, "child_"),
     ):
         names = {prefix + each.name for each in fields(config)}

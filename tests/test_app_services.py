@@ -54,3 +54,12 @@ async def test_azure_without_its_library_says_what_to_install() -> None:
     assert (finding.state, finding.advice) == (
         CheckState.FAIL, "Run: pip install 'docmill[azure-reader]'.",
     )  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["invoice_reader", "trades_reader", "fields_reader"])
+def test_a_model_that_reads_must_be_named(name: str) -> None:
+    for mode in ("model", "both"):
+        with pytest.raises(ConfigError, match="needs DOCMILL_OPENAI_MODEL"):
+            read_settings(**{name: mode})
+    assert getattr(read_settings(**{name: "rules"}), name) == "rules"
+    assert getattr(read_settings(**{name: "both"}, openai_model="m"), name) == "both"

@@ -2,8 +2,6 @@
 
 import asyncio
 import importlib
-import logging
-import sys
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, fields
@@ -15,8 +13,9 @@ import psycopg
 import structlog
 from fastapi import FastAPI
 from pydantic import SecretStr
-from structlog.typing import EventDict
 
+from docmill.accounts.oidc import IdentityProvider
+from docmill.cache import Cache, MemoryCache, open_cache
 from docmill.core import failpoints, installed, owners, plugins
 from docmill.core.faults import CommandError
 from docmill.core.installed import PipelineCatalog
@@ -41,10 +40,12 @@ from docmill.jobs import (
     pages,
     read_as,
     sample_pages,
+    status,
     upload,
 )
 from docmill.jobs.access import SiteJobs
 from docmill.jobs.estimator import Estimator
+from docmill.jobs.kept import KeptLists, KeptStatuses
 from docmill.jobs.live import LiveChanges
 from docmill.jobs.metrics import JobMetrics
 from docmill.queue import worker
@@ -54,27 +55,30 @@ from docmill.reading import embeddings
 from docmill.reading.embeddings import Embed, embed_locally
 from docmill.sandbox.limits import RunLimits
 from docmill.services import ai_parser
-from docmill.services.ai_parser import AIParser
 from docmill.services.breaker import ServiceGuard
 from docmill.services.broker import Service, ServiceCall, ServiceRequest
 from docmill.services.endpoint import Endpoint
 from docmill.services.gateway import GatewayClient, GatewayRunner
+from docmill.services.model_calls import ModelTerms
 from docmill.services.openai import OpenAI
 from docmill.settings import RetryRule, Settings
 from docmill.storage import open_store
 from docmill.storage.contract import Store
 from docmill.trades.metrics import TradeMetrics
 from docmill.web import application
-from docmill.web.auth import Authenticator, Sessions, TokenReader
-from docmill.web.config import TokenConfig, WebConfig
+from docmill.web.auth import Authenticator
+from docmill.web.config import QuotaConfig, SignInConfig, TokenConfig, WebConfig
 from docmill.web.limits import RateLimits
 from docmill.web.metrics import Metrics
 from docmill.web.readiness import Readiness
 from docmill.web.site import Site
+from docmill.webhooks.metrics import WebhookMetrics
 
 log = structlog.get_logger()
 
-Config = TypeVar("Config", worker.WorkerConfig, WebConfig, TokenConfig, RunLimits)
+Config = TypeVar(
+    "Config", worker.WorkerConfig, WebConfig, TokenConfig, SignInConfig, QuotaConfig, RunLimits
+)
 
 
 class StartError(CommandError):
@@ -92,6 +96,7 @@ class App:
     work: Notifier
     changes: Notifier
     acceptor: Acceptor
+    cache: Cache = field(default_factory=MemoryCache)
     parts: Parts = field(default_factory=Parts)
 
 
@@ -105,13 +110,20 @@ async def open_app(
     store = _open_store(settings)
     catalog = find_catalog(settings.mappings, settings.default_mapping)
     size, pooler = settings.database_connections, settings.database_pooler
-    async with open_pool(database_url, size=size, pooler=pooler) as pool:
-        work, changes = Notifier(pool, WORK), Notifier(pool, CHANGES)
+    redis_url = settings.redis_url.get_secret_value() if settings.redis_url else None
+    async with (
+        open_cache(redis_url) as cache,
+        open_pool(database_url, size=size, pooler=pooler) as pool,
+    ):
+        redis = cache if pooler and redis_url else None
+        work, changes = Notifier(pool, WORK, redis), Notifier(pool, CHANGES, redis)
         keep = timedelta(days=settings.keep_uploads_days)
         acceptor = Acceptor(pool, store, catalog, work, changes, keep, settings.share_results)
-        listen_url = None if pooler else database_url
+        listen_url = redis_url if pooler else database_url
         try:
-            yield App(pool, listen_url, store, catalog, work, changes, acceptor, parts or Parts())
+            yield App(
+                pool, listen_url, store, catalog, work, changes, acceptor, cache, parts or Parts()
+            )
         finally:
             await work.close()
             await changes.close()
@@ -188,33 +200,6 @@ async def check_database(settings: Settings, database_url: str) -> None:
         )
 
 
-def log_to_stderr(settings: Settings) -> None:
-    """JSON lines, or readable ones when a person is watching."""
-    pretty = sys.stderr.isatty() and not settings.production
-    renderer = structlog.dev.ConsoleRenderer() if pretty else structlog.processors.JSONRenderer()
-    level = logging.getLevelNamesMapping()[settings.log_level.upper()]
-    logging.basicConfig(level=max(level, logging.WARNING), format="%(message)s")
-    # It tells of every attempt; those who wait say so once.
-    logging.getLogger("psycopg.pool").setLevel(logging.ERROR)
-    structlog.configure(
-        processors=[
-            structlog.contextvars.merge_contextvars,
-            structlog.processors.add_log_level,
-            structlog.processors.TimeStamper(fmt="iso", utc=True),
-            structlog.processors.format_exc_info,
-            _drop_nulls,
-            renderer,
-        ],
-        wrapper_class=structlog.make_filtering_bound_logger(level),
-        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
-        cache_logger_on_first_use=True,
-    )
-
-
-def _drop_nulls(_: Any, __: str, event: EventDict) -> EventDict:
-    return {key: value for key, value in event.items() if value is not None}
-
-
 # Where it may not be asked for, the first of those allowed is the default.
 AUTO: Final = "auto"
 # What comes by a bucket has nobody waiting for it: 5, 15 and 60 minutes.
@@ -269,12 +254,15 @@ def _retry_rule(settings: Settings, rule: RetryRule) -> Retry:
 
 
 def web_config(settings: Settings) -> WebConfig:
+    users = {"desk_users": settings.desk_users, "admin_users": settings.admin_users}
     return configure(
         WebConfig,
         settings,
         auth_mode=settings.auth_mode or "session",
         hosts=(settings.host, *settings.hosts),
-        tokens=configure(TokenConfig, settings, "jwt_", desk_users=settings.desk_users),
+        tokens=configure(TokenConfig, settings, "jwt_", **users),
+        sign_in=configure(SignInConfig, settings, "oidc_"),
+        quotas=configure(QuotaConfig, settings, "quota_"),
         secure_cookies=settings.production,
         disk_limit=settings.disk_limit_percent / 100,
         switches=_find_switches(settings),
@@ -344,7 +332,7 @@ async def open_services(settings: Settings, stack: AsyncExitStack) -> dict[str, 
     }
     patience = timedelta(seconds=settings.breaker_patience_seconds)
     return {
-        name: Service(ServiceGuard(name, patience=patience), answer)
+        name: Service(ServiceGuard(name, patience=patience), answer, _find_terms(settings, name))
         for name, answer in answers.items()
     }
 
@@ -360,6 +348,12 @@ async def _open_openai(settings: Settings, stack: AsyncExitStack) -> dict[str, S
         writer = OpenAI(endpoint, settings.openai_model)
         answers["complete"] = lambda question: writer.complete(question.request)
     return answers
+
+
+def _find_terms(settings: Settings, service: str) -> ModelTerms | None:
+    prices = settings.openai_prompt_price, settings.openai_completion_price
+    model = settings.openai_model if service == "complete" else None
+    return ModelTerms(model, *prices) if model else None
 
 
 def _openai_endpoint(settings: Settings, timeout: timedelta) -> Endpoint:
@@ -391,7 +385,7 @@ async def _open_ai_parser(settings: Settings, stack: AsyncExitStack) -> dict[str
     if settings.ai_parser_url is None:
         return {}
     endpoint = Endpoint(settings.ai_parser_url, timeout=ai_parser.TIMEOUT, trust_env=False)
-    parser = AIParser(await stack.enter_async_context(endpoint))
+    parser = ai_parser.AIParser(await stack.enter_async_context(endpoint))
 
     async def parse(question: ServiceRequest) -> Any:
         pdf = await asyncio.to_thread(question.read_document)
@@ -441,6 +435,7 @@ ROUTERS: Final = (
     documents_api.bucket_router,
     documents_api.pages_router,
     documents_api.router,
+    status.router,
     events.router,
     api.catalog_router,
     pages.router,
@@ -464,8 +459,9 @@ def create_web(
     site.add(services.acceptor, live, Estimator(services.pool), SearchModel(embed))
     site.add(shares, PageViews(shares, site), SignedLinks(services.store), watched)
     site.closers.append(live.close)
-    site.metrics.rooms += [JobMetrics(site.metrics), TradeMetrics(site.metrics)]
-    site.add(SiteJobs(site))
+    site.metrics.rooms += [one(site.metrics) for one in (JobMetrics, TradeMetrics, WebhookMetrics)]
+    site.add(SiteJobs(site), IdentityProvider(config.sign_in, services.pool))
+    site.add(KeptStatuses(site.cache, site.metrics), KeptLists(site.cache, site.metrics))
     rooms = [
         room
         for room in installed.find_rooms().rooms.values()
@@ -478,17 +474,17 @@ def create_web(
 
 def _create_site(services: App, config: WebConfig) -> Site:
     pool, store, parts = services.pool, services.store, services.parts
-    sessions = Sessions(pool, secure=config.secure_cookies)
     return Site(
         pool=pool,
         store=store,
+        cache=services.cache,
         work=services.work,
         changes=services.changes,
         catalog=services.catalog,
         parts=parts,
         config=config,
         metrics=Metrics(),
-        auth=Authenticator(config, TokenReader(config.tokens), sessions),
+        auth=Authenticator.create(config, pool),
         readiness=Readiness(pool, store, parts),
-        limits=RateLimits(config, pool),
+        limits=RateLimits(config, pool, services.cache),
     )

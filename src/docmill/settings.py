@@ -3,8 +3,10 @@
 import difflib
 import ipaddress
 import os
+import re
 import tomllib
 from collections.abc import Mapping
+from decimal import Decimal
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Final, Literal
 
@@ -22,9 +24,14 @@ from pydantic_settings import (
 from docmill.core.faults import MAX_UPLOAD_BYTES, CommandError
 
 PREFIX: Final = "DOCMILL_"
+# As browsers send it: no path, no capitals, no star.
+ORIGIN: Final = re.compile(r"https?://(\[[0-9a-f:.]+\]|[a-z0-9.-]+)(:\d{1,5})?")
 CONFIG: Final = "DOCMILL_CONFIG"
 # Read elsewhere than in this class: where the file is, and where the commands find a server.
 OTHER_NAMES: Final = frozenset({CONFIG, "DOCMILL_URL", "DOCMILL_TOKEN"})
+
+# `both`: the model's word is held against that of the rules.
+ReaderMode = Literal["rules", "model", "both"]
 
 
 class ConfigError(CommandError):
@@ -62,6 +69,11 @@ class Settings(BaseSettings):
     allow_async_commit: bool = Field(
         False, description="Start although the database may forget commits (synchronous_commit=off)"
     )
+    redis_url: SecretStr | None = Field(
+        None,
+        validation_alias=_any_name("DOCMILL_REDIS_URL", "REDIS_URL"),
+        description="Redis or Valkey that the web processes share as their cache; default: memory",
+    )
     store: str | None = Field(
         None,
         description="Where bytes go: file:///folder, s3://bucket, gs://bucket or az://container",
@@ -92,13 +104,18 @@ class Settings(BaseSettings):
         description="Host names people reach docmill by, with commas; localhost and DOCMILL_HOST "
         "are always answered",
     )
+    origins: Annotated[tuple[str, ...], NoDecode] = Field(
+        (),
+        description="Other origins whose pages may call the API, with commas: "
+        "https://app.example.com",
+    )
     production: bool = Field(False, description="Secure cookies, JSON logs")
     auth_mode: Literal["local", "session", "jwt", "both"] | None = Field(
         None,
         validation_alias=_any_name("DOCMILL_AUTH_MODE", "AUTH_MODE"),
         description="Who may come in: the one person at this machine (local), anonymous sessions, "
-        "tokens, or both; default: local for `docmill serve` on a loopback address without "
-        "DOCMILL_HOSTS and DOCMILL_PRODUCTION, else session",
+        "users (tokens, signing in), or both; default: local for `docmill serve` on a loopback "
+        "address without DOCMILL_HOSTS and DOCMILL_PRODUCTION, else session",
     )
     jwt_secret: SecretStr | None = Field(
         None,
@@ -109,14 +126,55 @@ class Settings(BaseSettings):
     jwt_audience: str | None = Field(None, description="Required audience of tokens")
     jwt_issuer: str | None = Field(None, description="Required issuer of tokens")
     jwt_premium_claim: str = Field("premium", description="Claim that gives priority 10 when true")
+    jwt_admin_claim: str = Field("admin", description="Claim that makes an administrator when true")
     jwt_desk_claim: str = Field(
         "desks", description="Claim that names the desks whose trades a user sees; true: all"
     )
     desk_users: Annotated[tuple[str, ...], NoDecode] = Field(
         (), description="Users (sub) who see the trades of every desk, with commas"
     )
+    admin_users: Annotated[tuple[str, ...], NoDecode] = Field(
+        (), description="Users (sub) who are administrators, with commas"
+    )
+    oidc_issuer: str | None = Field(
+        None,
+        pattern=r"^https?://[^/]+",
+        description="OpenID provider that people sign in with, with AUTH_MODE=jwt or both",
+    )
+    oidc_client_id: str | None = Field(None, description="What the provider knows docmill by")
+    oidc_client_secret: SecretStr | None = Field(
+        None, description="docmill's secret there; a public client has none"
+    )
+    oidc_scopes: str = Field(
+        "openid profile email", pattern=r"\bopenid\b", description="Scopes asked of the provider"
+    )
+    oidc_callback_url: str | None = Field(
+        None,
+        pattern=r"^https?://[^/]+/",
+        description="Where the provider sends people back; default: /sign-in/callback at the "
+        "address they came by, with https where DOCMILL_PRODUCTION is set",
+    )
+    oidc_session_seconds: float = Field(
+        43_200, gt=0, description="How long somebody stays signed in"
+    )
+    quota_files: int = Field(
+        0, ge=0, description="Most files an owner may have stored; 0: no limit"
+    )
+    quota_bytes: int = Field(
+        0, ge=0, description="Most bytes an owner may have stored; 0: no limit"
+    )
+    quota_jobs: int = Field(
+        0, ge=0, description="Most jobs of an owner that wait or run; 0: no limit"
+    )
     review_threshold: float = Field(
         0.8, ge=0, le=1, description="A trade less sure than this waits for review"
+    )
+    error_rate: float = Field(
+        0.01,
+        ge=0,
+        le=0.5,
+        description="The promise: an invoice is approved by rule where at most this share of its "
+        "values is expected to be wrong; 0: a person approves every one",
     )
 
     max_upload_bytes: int = Field(MAX_UPLOAD_BYTES, ge=1, description="Largest file accepted")
@@ -131,6 +189,11 @@ class Settings(BaseSettings):
     trusted_proxies: Annotated[tuple[str, ...], NoDecode] = Field(
         (),
         description="Proxies (addresses, networks) whose X-Forwarded-For is believed, with commas",
+    )
+    webhook_allow: Annotated[tuple[str, ...], NoDecode] = Field(
+        (),
+        description="Networks that are not public to which webhooks may go, with commas: "
+        "10.0.0.0/8, 127.0.0.1",
     )
     disk_limit_percent: int = Field(90, ge=1, le=100, description="Fuller than this: no uploads")
     default_pipeline: str = Field(
@@ -194,6 +257,25 @@ class Settings(BaseSettings):
     openai_model: str | None = Field(
         None, description="Model that pipelines may ask to write; without one none is asked"
     )
+    openai_prompt_price: Decimal | None = Field(
+        None, ge=0, description="US dollars for a million tokens that the model reads"
+    )
+    openai_completion_price: Decimal | None = Field(
+        None, ge=0, description="US dollars for a million tokens that the model writes"
+    )
+    invoice_reader: ReaderMode = Field(
+        "rules", description="Who reads invoices: docmill's rules, the model, or both"
+    )
+    trades_reader: ReaderMode | None = Field(
+        None,
+        description="Who reads trades: rules, model or both; default rules, and "
+        "DOCMILL_OPENAI_MODEL where they are in doubt",
+    )
+    fields_reader: ReaderMode | None = Field(
+        None,
+        description="Who finds fields asked for by name: rules, model or both; default rules, "
+        "with DOCMILL_OPENAI_MODEL both",
+    )
     openai_embedding_model: str | None = Field(
         None, description="Model that makes embeddings; without one the built-in is used"
     )
@@ -242,12 +324,15 @@ class Settings(BaseSettings):
     keep_uploads_days: float = Field(7, gt=0, description="How long uploads are kept")
     keep_results_days: float = Field(30, gt=0, description="How long results are kept")
     keep_events_days: float = Field(90, gt=0, description="How long events stay in the database")
+    keep_deliveries_days: float = Field(
+        30, gt=0, description="How long the log of webhooks is kept"
+    )
     delete_on_download: bool = Field(False, description="Results go with their first download")
 
     log_level: Literal["debug", "info", "warning", "error"] = Field("info", description="Verbosity")
     failpoints: str = Field("", description="For tests: places where the process shall die")
 
-    @field_validator("trusted_proxies")
+    @field_validator("trusted_proxies", "webhook_allow")
     @classmethod
     def _are_networks(cls, given: tuple[str, ...]) -> tuple[str, ...]:
         for network in given:
@@ -255,12 +340,27 @@ class Settings(BaseSettings):
         return given
 
     @field_validator(
-        "pipelines", "mappings", "desk_users", "trusted_proxies", "hosts", mode="before"
+        "pipelines",
+        "mappings",
+        "desk_users",
+        "admin_users",
+        "trusted_proxies",
+        "hosts",
+        "origins",
+        "webhook_allow",
+        mode="before",
     )
     @classmethod
     def _split(cls, given: Any) -> Any:
         if isinstance(given, str):
             return tuple(filter(None, (name.strip() for name in given.split(","))))
+        return given
+
+    @field_validator("origins")
+    @classmethod
+    def _are_origins(cls, given: tuple[str, ...]) -> tuple[str, ...]:
+        if wrong := [each for each in given if not ORIGIN.fullmatch(each)]:
+            raise ValueError(f"{wrong[0]} is no origin; write it as https://app.example.com")
         return given
 
     @classmethod
@@ -307,16 +407,33 @@ def _check_together(settings: Settings) -> None:
             "AUTH_MODE=local lets in whoever reaches docmill, so it needs a loopback DOCMILL_HOST, "
             "such as 127.0.0.1, and no DOCMILL_HOSTS.\nSet AUTH_MODE to session, jwt or both."
         )
-    if settings.auth_mode in {"jwt", "both"} and not (settings.jwt_secret or settings.jwt_jwks_url):
-        raise ConfigError(
-            f"AUTH_MODE={settings.auth_mode} needs DOCMILL_JWT_SECRET or DOCMILL_JWT_JWKS_URL."
-        )
-    if settings.jwt_secret and len(settings.jwt_secret.get_secret_value().encode()) < 32:
-        raise ConfigError("DOCMILL_JWT_SECRET is too short: use at least 32 bytes.")
+    _check_users(settings)
+    for name in ("invoice_reader", "trades_reader", "fields_reader"):
+        if getattr(settings, name) in {"model", "both"} and not settings.openai_model:
+            raise ConfigError(
+                f"DOCMILL_{name.upper()}={getattr(settings, name)} needs DOCMILL_OPENAI_MODEL.\n"
+                "Name the model there, or set the reader to rules."
+            )
     if settings.reader == "azure" and not (settings.reader_endpoint and settings.reader_key):
         raise ConfigError(
             "DOCMILL_READER=azure needs DOCMILL_READER_ENDPOINT and DOCMILL_READER_KEY."
         )
+
+
+def _check_users(settings: Settings) -> None:
+    """What it takes to know users: by tokens, or by a provider they sign in with."""
+    knows_users = settings.auth_mode in {"jwt", "both"}
+    if knows_users and not (settings.jwt_secret or settings.jwt_jwks_url or settings.oidc_issuer):
+        raise ConfigError(
+            f"AUTH_MODE={settings.auth_mode} needs DOCMILL_JWT_SECRET or DOCMILL_JWT_JWKS_URL, or "
+            "DOCMILL_OIDC_ISSUER for people who sign in."
+        )
+    if settings.jwt_secret and len(settings.jwt_secret.get_secret_value().encode()) < 32:
+        raise ConfigError("DOCMILL_JWT_SECRET is too short: use at least 32 bytes.")
+    if settings.oidc_issuer and not settings.oidc_client_id:
+        raise ConfigError("DOCMILL_OIDC_ISSUER needs DOCMILL_OIDC_CLIENT_ID.")
+    if settings.oidc_issuer and not knows_users:
+        raise ConfigError("DOCMILL_OIDC_ISSUER needs AUTH_MODE=jwt, or both for guests as well.")
 
 
 def adapt_for_serve(settings: Settings) -> Settings:

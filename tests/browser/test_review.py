@@ -75,10 +75,14 @@ def test_an_invoice_is_reviewed_with_the_keyboard_alone(review: Page) -> None:
     expect(review.locator("#count")).to_have_text("Nothing left to check")
     expect(review.locator("#approve")).to_be_focused()
     review.locator('[name="issue_date"]').focus()
-    for path in list(given)[len(doubts) :]:
+    shown: list[str] = review.locator("#p-values input").evaluate_all(
+        "all => all.map((each) => each.name)"
+    )
+    for path in shown[shown.index("issue_date") : shown.index("totals.paid") + 1]:
         assert focused(review) == path
-        review.keyboard.press("Control+A")
-        review.keyboard.type(given[path])
+        if path in given and path not in doubts:
+            review.keyboard.press("Control+A")
+            review.keyboard.type(given[path])
         review.keyboard.press("Tab")
     expect(review.locator('[data-path="totals.paid"]')).to_contain_class("edited")
     review.keyboard.press("Control+Enter")

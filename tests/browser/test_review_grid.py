@@ -37,8 +37,8 @@ def read_review(page: Page) -> dict[str, Any]:
     return page.request.get(f"/api/reviews/{page.url.rpartition('/')[2]}").json()
 
 
-def close_with_totals(texts: list[Text], y: float, net: int) -> list[Text]:
-    tax = net * 11 // 100
+def close_with_totals(texts: list[Text], y: float, net: int, more_tax: int = 0) -> list[Text]:
+    tax = net * 11 // 100 + more_tax
     for label, amount in (("Subtotal", net), ("PPN 11%", tax), ("Total", net + tax)):
         y += 14
         texts += [(380, y, label), (480, y, money(amount))]
@@ -46,26 +46,26 @@ def close_with_totals(texts: list[Text], y: float, net: int) -> list[Text]:
 
 
 def doubtful_invoice(count: int) -> bytes:
-    """No line's price makes its amount, which is asked about twice; and three in the head."""
+    """No line's price makes its amount, which is asked about twice; and the tax is not 11 %."""
     texts: list[Text] = [*LETTERHEAD, *row(180, *HEADINGS)]
     y, net = 196.0, 0
     for number in range(1, count + 1):
         amount = number * 10_000 + 7_000
         texts += row(y, str(number), f"Barang {number}", "2", money(number * 5_000), money(amount))
         y, net = y + 14, net + amount
-    return make_pdf([close_with_totals(texts, y, net)])
+    return make_pdf([close_with_totals(texts, y, net, more_tax=5_000)])
 
 
-def wrong_column_invoice() -> bytes:
+def wrong_column_invoice(count: int = MANY, codes: str = "KX") -> bytes:
     """Many lines on two pages; what its heading calls the unit is an article's code."""
     columns = (40.0, 70.0, 250.0, 320.0, 380.0, 480.0)
     headings = ("No", "Nama Barang", "Satuan", "Qty", "Harga Satuan", "Jumlah")
     pages: list[list[Text]] = []
     texts: list[Text] = [*LETTERHEAD, *zip(columns, [180.0] * 6, headings, strict=True)]
     y, net = 196.0, 0
-    for number in range(1, MANY + 1):
+    for number in range(1, count + 1):
         price = 1_000 * number
-        cells = (str(number), f"Barang {number}", f"KX-{1000 + number}", "2", money(price))
+        cells = (str(number), f"Barang {number}", f"{codes}-{1000 + number}", "2", money(price))
         line = (*cells, money(2 * price))
         texts += [(x, y, cell) for x, cell in zip(columns, line, strict=True)]
         y, net = y + 13, net + 2 * price
@@ -77,7 +77,7 @@ def wrong_column_invoice() -> bytes:
 
 def test_nine_doubts_are_looked_at_and_approved_in_eleven_keys(context: BrowserContext) -> None:
     an_invoice(context)
-    page = open_desk(context, converted(context, doubtful_invoice(3), "nine.pdf"))
+    page = open_desk(context, converted(context, doubtful_invoice(4), "nine.pdf"))
     assert len(read_review(page)["review"]) == 9
     expect(page.locator("#count")).to_have_text("9 to check")
     for _ in range(9):
@@ -114,6 +114,37 @@ def test_a_wrong_column_of_many_lines_is_mended_at_once(context: BrowserContext)
         actions += 1
     expect(page.locator("#status")).to_have_text("Approved")
     assert actions < MOST_ACTIONS
+
+
+def test_a_column_that_was_re_assigned_is_read_so_in_the_next_document(
+    context: BrowserContext,
+) -> None:
+    page = open_desk(context, converted(context, wrong_column_invoice(), "first.pdf"))
+    page.get_by_role("tab", name="Lines").click()
+    page.locator('select[data-column="unit"]').select_option("code")
+    expect(page.locator("#told")).to_contain_text("is code now")
+    page.keyboard.press("Control+Enter")
+    expect(page.locator("#status, #asking[open]").last).to_be_visible()
+    if page.locator("#asking").is_visible():
+        page.get_by_role("button", name="Approve all the same").click()
+    expect(page.locator("#told")).to_contain_text(
+        "Learned for the next of this layout: code column"
+    )
+    second = converted(context, wrong_column_invoice(31, codes="BT"), "second.pdf")
+    page = open_desk(context, second)
+    lines = read_review(page)["data"]["lines"]
+    assert [line["code"] for line in lines] == [f"BT-{1001 + n}" for n in range(31)]
+    assert {line["unit"] for line in lines} == {None}
+    page.get_by_role("tab", name="Lines").click()
+    expect(page.locator("#p-lines .learned")).to_contain_text(
+        "Code column: learned from your correction of first.pdf"
+    )
+    axe_everywhere(page)
+    page.get_by_role("button", name="Forget what was learned about the column Code").click()
+    expect(page.locator("#p-lines .learned")).to_have_count(0)
+    third = converted(context, wrong_column_invoice(5, codes="ZZ"), "third.pdf")
+    lines = read_review(open_desk(context, third))["data"]["lines"]
+    assert [line["unit"] for line in lines] == [f"ZZ-{1001 + n}" for n in range(5)]
 
 
 def test_many_lines_stand_in_two_screens(context: BrowserContext) -> None:
@@ -203,3 +234,32 @@ def test_the_grid_is_in_order_for_everybody(context: BrowserContext) -> None:
     for tab in ("Lines", "XML", "History"):
         page.get_by_role("tab", name=tab).click()
         axe_everywhere(page)
+
+
+def test_what_was_checked_stays_checked_until_it_is_edited(
+    context: BrowserContext, new_context: NewContext
+) -> None:
+    job_id = converted(context, doubtful_invoice(4), "nine.pdf")
+    page = open_desk(context, job_id)
+    expect(page.locator("#count")).to_have_text("9 to check")
+    first = page.evaluate("document.activeElement.name")
+    page.keyboard.press("Enter")
+    second = page.evaluate("document.activeElement.name")
+    page.keyboard.press("Enter")
+    expect(page.locator("#count")).to_have_text("7 to check")
+    expect(page.locator(f'[data-path="{first}"].done')).to_have_count(1)
+    page.wait_for_function("() => Number(document.querySelector('#values').dataset.revision) === 2")
+    assert [each["path"] for each in read_review(page)["history"]] == [first, second]
+    cookies: Any = context.cookies()
+    elsewhere = new_context(viewport={"width": 1280, "height": 800})
+    elsewhere.add_cookies(cookies)
+    other = open_desk(elsewhere, job_id)
+    expect(other.locator("#count")).to_have_text("7 to check")
+    expect(other.locator(f'[data-path="{first}"].done')).to_have_count(1)
+    other.locator(f'input[name="{first}"]').fill("1")
+    expect(other.locator(f'[data-path="{first}"].done')).to_have_count(0)
+    other.keyboard.press("Tab")
+    expect(other.locator("#saved")).to_have_text("Saved")
+    evidence = read_review(other)["data"]["evidence"]
+    assert "checked" not in evidence[first]
+    assert evidence[second]["checked"]

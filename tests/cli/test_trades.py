@@ -38,6 +38,27 @@ def test_trades_are_listed_shown_judged_exported_and_read_again(desk: Terminal) 
     assert len(after) == 2
 
 
+def test_a_trade_is_edited_and_added(desk: Terminal) -> None:
+    sent(desk, "b.pdf", *DOUBTFUL)
+    (waiting,) = desk.run("trades", "list", "--status", "pending", "--json").json
+    ran = desk.run("trades", "edit", waiting["id"], "price=100", "counterparty=")
+    assert ran.out.splitlines() == [
+        f"{waiting['id']} pending",
+        "  quantity: Read with 55% confidence",
+        "  notional: Quantity times price is 2,600",
+    ]
+    ran = desk.run("trades", "edit", waiting["id"], "quantity=25", "price=172,40", "--json")
+    assert (ran.json["price"], ran.json["doubts"], ran.json["counterparty"]) == ("172.40", {}, None)
+    assert "quantity: 26 -> 25" in desk.run("trades", "show", waiting["id"]).out
+    wrong = desk.run("trades", "edit", waiting["id"], "isin=DE0007236102")
+    assert wrong.code == 1
+    assert "check digit" in wrong.err
+    assert desk.run("trades", "edit", waiting["id"], "isin").code == 2
+    added = desk.run("trades", "add", waiting["document_id"], "direction=sell", "name=ALPHA")
+    assert added.out.splitlines()[0].endswith(" pending")
+    assert len(desk.run("trades", "list", "--json").json) == 2
+
+
 def test_an_unknown_trade_is_told_in_two_lines(desk: Terminal) -> None:
     ran = desk.run("trades", "approve", "6f0a1b2c-4d53-4e0e-9c6d-5b9a1f110b0e")
     assert ran.code == 1

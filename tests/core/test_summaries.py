@@ -38,3 +38,8 @@ def test_whatever_comes_can_be_stored(given: dict[str, object]) -> None:
     assert text.encode()
     assert "\\u0000" not in json.dumps(kept)
     assert all(len(value) <= LONGEST for value in kept.values() if isinstance(value, str))
+
+
+def test_how_amounts_are_written_is_one_of_few_samples() -> None:
+    assert clean_summary({"notation": "1.234,50"}) == {"notation": "1.234,50"}
+    assert clean_summary({"notation": "<script>"}) is None

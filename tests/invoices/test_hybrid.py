@@ -4,6 +4,7 @@ import io
 
 import pikepdf
 import pytest
+from pikepdf import Array, Dictionary, Name, Stream, String
 
 from docmill.core.faults import DocmillError
 from docmill.core.plugins import PDF, Source, Tools
@@ -37,18 +38,70 @@ def test_the_xml_is_inside_and_the_page_is_as_before() -> None:
     assert again["differences"] == []
 
 
+def drawn(content: bytes, **more: pikepdf.Object) -> bytes:
+    """A page that is drawn without any font."""
+    with pikepdf.new() as pdf:
+        page = pdf.add_blank_page(page_size=(300, 300))
+        page.Contents = Stream(pdf, content)
+        for name, value in more.items():
+            page.obj[f"/{name}"] = value
+        out = io.BytesIO()
+        pdf.save(out)
+        return out.getvalue()
+
+
+def metadata_of(document: bytes) -> bytes:
+    with pikepdf.open(io.BytesIO(document)) as pdf:
+        return pdf.Root.Metadata.read_bytes()
+
+
+CLAIM = b"<pdfaid:part>3</pdfaid:part>"
+
+
 def test_the_file_says_that_it_is_pdf_a_3_and_what_is_inside() -> None:
-    made = writer.run(Source(io.BytesIO(written()[0]), "a", PDF, options={"xml": "<a/>"}), TOOLS)
+    plain = drawn(b"0 0 1 rg 10 10 100 100 re f")
+    made = writer.run(Source(io.BytesIO(plain), "a", PDF, options={"xml": "<a/>"}), TOOLS)
     assert made.artifact is not None
     with pikepdf.open(io.BytesIO(made.artifact.content)) as pdf:
         root = pdf.Root
         assert root.AF[0].AFRelationship == "/Alternative"
+        assert root.AF[0].EF.F.Subtype == "/text/xml"
         assert root.OutputIntents[0].S == "/GTS_PDFA1"
-        metadata = root.Metadata.read_bytes()
-        assert b"<pdfaid:part>3</pdfaid:part>" in metadata
-        assert b"factur-x.xml" in metadata
+        assert root.OutputIntents[0].DestOutputProfile.read_bytes() == make_srgb_profile()
         assert "/OpenAction" not in root
         assert "/ID" in pdf.trailer
+        assert pdf.pdf_version == "1.7"
+    metadata = metadata_of(made.artifact.content)
+    assert CLAIM in metadata
+    assert b"factur-x.xml" in metadata
+
+
+@pytest.mark.parametrize(
+    "document",
+    [paper(ROWS, TOTALS), drawn(b"0 0 0 1 k 10 10 100 100 re f")],
+    ids=["a font that is not embedded", "a colour of CMYK"],
+)
+def test_a_file_that_cannot_be_pdf_a_does_not_say_that_it_is(document: bytes) -> None:
+    made = embed_invoice(document, b"<a/>")
+    assert CLAIM not in metadata_of(made)
+    assert b"factur-x.xml" in metadata_of(made)
+    assert read_attachments(made) == [("factur-x.xml", b"<a/>")]
+
+
+def test_what_runs_is_taken_out_and_links_stay() -> None:
+    script = Dictionary(S=Name.JavaScript, JS=String("app.alert(1)"))
+    link = Dictionary(S=Name.URI, URI=String("https://example.com"))
+    notes = [
+        Dictionary(Type=Name.Annot, Subtype=Name.Link, Rect=Array([0, 0, 9, 9]), A=action)
+        for action in (script, link)
+    ]
+    made = embed_invoice(drawn(b"", Annots=Array(notes)), b"<a/>")
+    with pikepdf.open(io.BytesIO(made)) as pdf:
+        first, second = pdf.pages[0].Annots
+        assert "/A" not in first
+        assert second.A.S == "/URI"
+        assert second.F == 4
+    assert CLAIM in metadata_of(made)
 
 
 def test_the_same_document_gives_the_same_file() -> None:

@@ -44,10 +44,15 @@ async def site(start: Start, sandbox: SandboxPool) -> AsyncGenerator[Site]:
 
 
 async def convert(
-    client: httpx2.AsyncClient, site: Site, sandbox: SandboxPool, **wish: str
+    client: httpx2.AsyncClient,
+    site: Site,
+    sandbox: SandboxPool,
+    *,
+    document: bytes = EURO,
+    **wish: str,
 ) -> tuple[str, Any]:
     sent = await client.post(
-        "/api/upload", files=[part(EURO)], data={"pipeline": "invoice", **wish}
+        "/api/upload", files=[part(document)], data={"pipeline": "invoice", **wish}
     )
     pool = site.services.pool
     async with pool.connection() as conn:
@@ -159,11 +164,88 @@ async def test_a_refused_reading_is_reviewed_and_approved_and_then_written(
     assert "B-18" in xml
 
 
+WHOLE = paper(
+    ROWS,
+    TOTALS,
+    [
+        (40, 40, "Hill Tools GmbH"),
+        (40, 54, "Ringweg 4, 12345 Berlin, Germany"),
+        (40, 68, "USt-IdNr.: DE123456789"),
+        (40, 100, "Bill to:"),
+        (40, 114, "Vale Works Ltd."),
+        (40, 128, "Main Road 9, London NW8 0AE, United Kingdom"),
+        (340, 100, "Invoice number : A-17"),
+        (340, 114, "Invoice date : 14.03.2025"),
+    ],
+)
+
+
+async def approve(client: httpx2.AsyncClient, job_id: str) -> None:
+    seen = (await client.get(f"/api/reviews/{job_id}")).json()["revision"]
+    answer = await client.post(f"/api/reviews/{job_id}/approve", json={"revision": seen})
+    assert answer.status_code == 200, answer.text
+
+
+async def test_what_was_refused_and_is_approved_says_so_and_can_be_downloaded(
+    client: httpx2.AsyncClient, refused: str
+) -> None:
+    early = await client.get(f"/api/jobs/{refused}/download")
+    assert (early.status_code, early.json()["code"]) == (409, "NOT_READY")
+    before = (await client.get("/queue")).text
+    assert ">Failed</span>" in before
+    await approve(client, refused)
+    row = (await client.get("/queue")).text
+    assert '<span class="badge settled">Approved</span>' in row
+    assert "refused as Coretax e-Faktur (Indonesia)" in row
+    assert f'href="/api/jobs/{refused}/download"' in row
+    page = (await client.get(f"/jobs/{refused}")).text
+    assert '<span class="badge settled" id="badge">Approved</span>' in page
+    assert "Coretax e-Faktur (Indonesia) refused it" in page
+    assert 'class="note bad"><svg' not in page
+    assert f'href="/api/jobs/{refused}/download?format=csv"' in page
+    data = await client.get(f"/api/jobs/{refused}/download")
+    assert (data.status_code, data.json()["totals"]["gross"]) == (200, "600.00")
+
+
+async def test_approved_once_the_format_takes_it_the_download_is_its_document(
+    client: httpx2.AsyncClient, refused: str
+) -> None:
+    assert (await client.put("/api/profile", json={"rates": {"EUR": "17500"}})).status_code == 200
+    await approve(client, refused)
+    answer = await client.get(f"/api/jobs/{refused}/download")
+    assert (answer.status_code, answer.headers["content-type"]) == (200, "application/xml")
+    assert "<TaxInvoiceBulk" in answer.text
+    edits = [{"path": "invoice_number", "value": "B-18"}]
+    seen = (await client.get(f"/api/reviews/{refused}")).json()["revision"]
+    body = {"revision": seen, "edits": edits}
+    assert (await client.post(f"/api/reviews/{refused}/edits", json=body)).status_code == 200
+    assert ">Failed</span>" in (await client.get("/queue")).text
+
+
 async def test_without_a_choice_the_format_is_chosen_by_the_invoice(
+    client: httpx2.AsyncClient, site: Site, sandbox: SandboxPool
+) -> None:
+    job_id, _ = await convert(client, site, sandbox, document=WHOLE)
+    job = (await client.get(f"/api/jobs/{job_id}")).json()
+    assert (job["status"], job["mapping"]) == ("complete", "auto")
+    address = f"/api/jobs/{job_id}/download"
+    plain, asked = (
+        (await client.get(address)).text,
+        (await client.get(f"{address}?format=ubl")).text,
+    )
+    assert "urn:oasis:names:specification:ubl" in plain
+    assert plain == asked
+
+
+async def test_without_a_choice_a_draft_is_no_result(
     client: httpx2.AsyncClient, site: Site, sandbox: SandboxPool
 ) -> None:
     job_id, _ = await convert(client, site, sandbox)
     job = (await client.get(f"/api/jobs/{job_id}")).json()
-    assert (job["status"], job["mapping"]) == ("complete", "auto")
-    xml = (await client.get(f"/api/jobs/{job_id}/download")).text
-    assert "urn:oasis:names:specification:ubl" in xml
+    ubl = next(one for one in job["formats"] if one["name"] == "ubl")
+    assert (job["status"], ubl["ready"], ubl["draft"]) == ("complete", False, True)
+    address = f"/api/jobs/{job_id}/download"
+    data = (await client.get(address)).json()
+    assert data["totals"]["gross"] == "600.00"
+    assert data["notes"] == [ubl["reason"]]
+    assert (await client.get(f"{address}?format=ubl")).status_code == 422

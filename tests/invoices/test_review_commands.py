@@ -27,8 +27,10 @@ def test_a_review_is_listed_corrected_approved_and_exported(desk: Terminal) -> N
     refused = desk.run("review", "set", job_id, "totals.net=plenty")
     assert refused.code == 1
     assert "body.edits.0.value: is no figure." in refused.err
+    checked = desk.run("review", "check", job_id, "totals.net", "--json").json
+    assert checked["data"]["evidence"]["totals.net"]["checked"] is True
     approved = desk.run("review", "approve", job_id)
-    assert "approved, revision 2" in approved.out
+    assert "approved, revision 3" in approved.out
     assert "Learned for the next of this layout: invoice_number" in approved.out
     assert "SJA-25-0417" in desk.run("result", job_id).out
     file = desk.home / "samples.jsonl"

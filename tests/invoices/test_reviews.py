@@ -363,3 +363,46 @@ async def test_a_site_without_children_says_so(start: Start) -> None:
         answer = await client.post("/api/upload", files=[part()])
         page = await client.get(f"/api/jobs/{answer.json()['jobId']}/pages/1.png")
         assert (page.status_code, page.json()["code"]) == (503, "BUSY")
+
+
+async def test_a_value_that_was_checked_is_no_more_in_doubt_until_it_is_edited(
+    client: httpx2.AsyncClient, job_id: str
+) -> None:
+    await edit(client, job_id, 0, ("lines[0].quantity", "7"))  # which makes another amount
+    doubts, path = (await review(client, job_id))["review"], "lines[0].amount"
+    assert path in doubts
+    body = (await send(client, job_id, "checked", revision=1, paths=[path])).json()
+    assert path not in body["review"]
+    assert body["data"]["evidence"][path]["checked"] is True
+    step = next(each for each in body["history"] if each["kind"] == "checked")
+    assert (step["path"], step["before"]) == (path, step["after"])
+    summary = (await client.get(f"/api/jobs/{job_id}")).json()["summary"]
+    assert summary["check"] == len(doubts) - 1
+    again = (await send(client, job_id, "checked", revision=2, paths=[path])).json()
+    assert again["revision"] == 2
+    edited = (await edit(client, job_id, 2, (path, "7"))).json()
+    assert "checked" not in edited["data"]["evidence"][path]
+    stale = await send(client, job_id, "checked", revision=2, paths=[path])
+    assert (stale.status_code, stale.json()["code"]) == (409, "REVIEW_CONFLICT")
+
+
+async def test_nothing_that_is_not_there_can_be_checked(
+    client: httpx2.AsyncClient, job_id: str
+) -> None:
+    paths = ["totals.gross", "invoice_number", "lines[99].amount", "nonsense"]
+    refused = await send(client, job_id, "checked", revision=0, paths=paths)
+    assert refused.status_code == 400
+    assert [each["at"] for each in refused.json()["mistakes"]] == [
+        "body.paths.1", "body.paths.2", "body.paths.3",
+    ]  # fmt: skip
+    assert (await review(client, job_id))["history"] == []
+
+
+async def test_checking_what_is_approved_changes_nothing(
+    client: httpx2.AsyncClient, job_id: str
+) -> None:
+    done = await approved(client, job_id)
+    body = (
+        await send(client, job_id, "checked", revision=done["revision"], paths=["totals.gross"])
+    ).json()
+    assert (body["status"], body["revision"]) == ("approved", done["revision"])

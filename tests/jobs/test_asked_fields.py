@@ -165,7 +165,7 @@ async def test_a_language_model_is_asked_and_checked(
     assert (asked["number"]["value"], asked["number"]["text"]) == ("INV-17", "INV-17")
     assert asked["number"]["confidence"] > 0.8
     assert (asked["owner"]["value"], asked["owner"]["confidence"]) == ("Nobody", 0.3)
-    assert "does not show" in asked["owner"]["why"]
+    assert "not found on the page" in asked["owner"]["why"]
 
 
 async def test_the_api_documents_the_fields(client: httpx2.AsyncClient) -> None:

@@ -60,10 +60,10 @@ async def test_each_broken_rule_is_told_with_its_sentence_value_and_field(
     validators: ArtifactValidators,
 ) -> None:
     data = await check(validators, UBL, made(UBL))
-    country = {one["rule"]: one for one in data["violations"]}["BR-09"]
-    assert "Seller country code" in country["sentence"]
-    assert "Jl. Sudirman" in country["value"]
-    assert (country["field"], country["severity"]) == ("seller.address", "fatal")
+    seller = {one["rule"]: one for one in data["violations"]}["BR-S-02"]
+    assert "Seller VAT Identifier" in seller["sentence"]
+    assert "INV/2025/03/0017" in seller["value"]
+    assert (seller["field"], seller["severity"]) == ("seller.tax_id", "fatal")
 
 
 async def test_the_fields_of_broken_rules_are_to_be_reviewed(

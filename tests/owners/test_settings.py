@@ -11,7 +11,7 @@ import pytest
 from docmill.core.installed import PipelineCatalog
 from docmill.core.plugins import PDF, Source, Tools
 from docmill.invoices import formats
-from docmill.invoices.checks import find_doubts
+from docmill.invoices.doubts import find_doubts
 from docmill.invoices.pipeline import pipeline
 from docmill.invoices.profile import complete_profile, find_rate, parse_profile
 from docmill.jobs.preferences import read_run_options
@@ -312,7 +312,9 @@ def test_how_sure_is_sure_enough_decides_what_a_person_looks_at() -> None:
         read_sample(review_threshold=1),
         read_sample(review_threshold=0),
     )
-    assert {*lax["review"]} < {*usual["review"]} < {*strict["review"]}
+    assert {*lax["review"]} <= {*usual["review"]} < {*strict["review"]}
+    assert usual["promise"]["approved_by"] == lax["promise"]["approved_by"] == "rule <= 1 %"
+    assert strict["promise"]["approved_by"] is None
     assert "review_threshold" not in usual
     assert find_doubts(strict, strict["checks"]) == strict["review"], "a review asks the same"
 

@@ -7,7 +7,7 @@ import pytest
 
 from docmill.core import installed
 from docmill.core.plugins import PDF, Source, Tools
-from docmill.invoices.reader import lessons
+from docmill.invoices.reader import teacher
 from docmill.reading import ocr, pdfium, pictures
 from docmill.reading.documents import open_document
 from docmill.reading.pages import Box, Line, Page, Word, make_line
@@ -131,7 +131,7 @@ def test_a_place_shown_on_a_turned_page_teaches_where_the_value_stands() -> None
     place = {"value": "4711", "page": 1, "box": number.box.to_list()}
     options: dict[str, Any] = {"fields": {"invoice_number": place}, "seller": None, "lessons": []}
     source = Source(io.BytesIO(turned_pdf(180)), "a.pdf", PDF, options=options)
-    (lesson,) = lessons.teacher.run(source, Tools(lambda _percent, _stage: None)).data["lessons"]
+    (lesson,) = teacher.teacher.run(source, Tools(lambda _percent, _stage: None)).data["lessons"]
     plain = next(word for word in page_of(PLAIN).words if word.text == "4711")
 
     assert lesson["box"] == pytest.approx(plain.box.to_list(), abs=0.5)

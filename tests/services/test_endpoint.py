@@ -68,7 +68,7 @@ async def test_texts_become_vectors_in_their_own_order() -> None:
 async def test_a_prompt_becomes_an_object_of_the_schema() -> None:
     async with speaking(chat('{"cards": []}')) as speaker:
         found = await asked(speaker, lambda client: client.complete(CHAT))
-    assert found == {"value": {"cards": []}, "model": "m1"}
+    assert found == {"value": {"cards": []}, "model": "m1", "usage": {}}
     head, body = speaker.heard[0]
     assert head.startswith(b"POST /chat/completions HTTP/1.1\r\n")
     form = json.loads(body)["response_format"]

@@ -41,6 +41,13 @@ def test_without_the_fence_every_worker_frozen_in_a_run_doubles_a_job() -> None:
     assert "doubled=0" not in said
 
 
+def test_every_event_reaches_a_receiver_that_fails_however_often_deliverers_are_killed() -> None:
+    said = run("bench.webhooks", "--events", 60, "--kills", 6, "--seed", 20261117).stdout
+    assert '"delivered": 60' in said
+    assert '"forged": 0' in said
+    assert '"kills": 6' in said
+
+
 def test_a_worker_frozen_at_any_point_changes_nothing_once_another_has_its_job() -> None:
     said = run("bench.frozen").stdout
     for point in POINTS:

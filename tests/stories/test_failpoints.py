@@ -47,7 +47,7 @@ def acknowledged(house: House) -> None:
 
 
 def test_every_failpoint_is_tried() -> None:
-    asked = {"answer.kept", "step.kept"}  # in test_services, test_long
+    asked = {"answer.kept", "step.kept", "webhook.sent"}  # in test_services, test_long, webhooks
     polled = {*TAKING, *FILING}  # in tests/ingest
     parts = {name for name in failpoints.NAMES if name.startswith("part.")}  # in test_parts
     assert {*ACCEPTING, *WORKING, *RETIRING, *asked, *polled, *parts} == failpoints.NAMES

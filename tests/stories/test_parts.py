@@ -21,7 +21,7 @@ from stories.test_alive import LONG, QUICK, fork_servers, is_done, told
 from terminal import SOON, Served, Terminal, letter, wait_for
 
 # Asked ten times a second, each fails every few seconds.
-WEAK = ("web", "worker", "poller", "rescue", "retention", "services")
+WEAK = ("web", "worker", "poller", "rescue", "retention", "services", "webhooks")
 POINTS = ",".join(f"part.{name}=fail:0.03" for name in WEAK)
 
 JOB = "SELECT status, attempt_count, outcome FROM jobs JOIN job_attempts ON job_id = id"

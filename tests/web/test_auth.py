@@ -2,6 +2,7 @@
 
 import asyncio
 import base64
+import hmac
 import json
 import time
 from collections.abc import AsyncGenerator, Callable
@@ -12,7 +13,9 @@ import httpx2
 import jwt
 import pytest
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from jwt.algorithms import ECAlgorithm, RSAAlgorithm
+from structlog.testing import capture_logs
 
 from docmill.core import owners
 from docmill.db.pool import Pool
@@ -90,6 +93,73 @@ async def test_no_bad_token_is_let_in(start: Start) -> None:
             assert answer.headers["www-authenticate"].startswith("Bearer")
             assert "set-cookie" not in answer.headers
         assert site.stored() == []
+
+
+async def test_a_refusal_says_whether_a_token_is_missing_wrong_or_expired(start: Start) -> None:
+    sent = {
+        "missing": {},
+        "wrong": bearer(token("x" * 32)),
+        "expired": bearer(token(exp=NOW - 1)),
+    }
+    said: set[str] = set()
+    async with start(auth_mode="jwt", tokens=RULES) as site, site.client() as client:
+        for state, headers in sent.items():
+            answer = await client.get("/api/jobs", headers=headers)
+            assert (answer.status_code, answer.json()["token"]) == (401, state)
+            said.add(answer.json()["error"])
+            challenge = answer.headers["www-authenticate"]
+            assert ("invalid_token" in challenge) == (state != "missing")
+            assert answer.json()["error"] in challenge or state == "missing"
+    assert len(said) == 3
+
+
+async def test_a_published_key_is_no_secret_to_sign_with(start: Start) -> None:
+    """The old attack: HS256 with the text of the public key, on a site that has no secret."""
+    key = rsa.generate_private_key(65537, 2048)
+    jwk: dict[str, Any] = RSAAlgorithm.to_jwk(key.public_key(), as_dict=True)
+    pem = key.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
+    body = packed(json.dumps(GOOD))
+    async with key_server([{**jwk, "kid": "r"}]) as url:
+        rules = TokenConfig(jwks_url=url)
+        async with start(auth_mode="jwt", tokens=rules) as site, site.client() as client:
+            for secret in (pem, pem.strip(), json.dumps(jwk).encode()):
+                head = packed(json.dumps({"alg": "HS256", "kid": "r"}))
+                digest = hmac.digest(secret, f"{head}.{body}".encode(), "sha256")
+                proof = base64.urlsafe_b64encode(digest).decode().rstrip("=")
+                answer = await client.get("/api/jobs", headers=bearer(f"{head}.{body}.{proof}"))
+                assert answer.status_code == 401
+            good = jwt.encode(GOOD, key, algorithm="RS256", headers={"kid": "r"})
+            assert (await client.get("/api/jobs", headers=bearer(good))).status_code == 200
+
+
+async def test_each_attempt_is_one_line_in_the_log_and_tells_no_secret(start: Start) -> None:
+    good, bad = token(), token("x" * 32)
+    with capture_logs() as lines:
+        async with start(auth_mode="both", tokens=RULES) as site, site.client() as client:
+            for text in (good, bad, "dm_" + "k" * 43):
+                await client.get("/api/jobs", headers=bearer(text))
+            await client.get("/api/jobs")
+    told = [line for line in lines if line["event"].startswith("auth.")]
+    assert [(line["event"], line["way"]) for line in told] == [
+        ("auth.accepted", "token"),
+        ("auth.refused", "token"),
+        ("auth.refused", "key"),
+    ]
+    assert told[0]["owner"] == "user:ann"
+    written = json.dumps(lines, default=str)
+    assert not [text for text in (good, bad, "kkkk", SECRET) if text in written]
+
+
+async def test_only_premium_owners_raise_their_priority(start: Start) -> None:
+    async with start(auth_mode="jwt", tokens=RULES) as site, site.client() as client:
+        for premium, given in ((False, 0), (True, 7)):
+            answer = await client.post(
+                "/api/upload",
+                files=[part()],
+                data={"priority": "7"},
+                headers=bearer(token(sub=f"p{given}", premium=premium)),
+            )
+            assert answer.json()["job"]["priority"] == given
 
 
 async def test_a_token_names_the_owner_and_may_make_him_premium(start: Start) -> None:

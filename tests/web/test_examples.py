@@ -15,17 +15,41 @@ from docmill.jobs.samples import SAMPLES
 from docmill.web.docs_page import ShownRoute, group_routes
 from folders import quick_folder
 from terminal import Served, Terminal
+from waits import PATIENCE
 
 # What is right to ask and yet refused here, each for a reason of its own.
 REFUSED = {
     "POST /api/jobs/{job_id}/retry": "WRONG_STATE",  # it is complete
     "POST /api/jobs/{job_id}/cancel": "WRONG_STATE",
     "DELETE /api/lessons/{lesson_id}": "LESSON_NOT_FOUND",  # none was taught
+    "POST /api/account/claim": "SESSION_NOT_FOUND",  # one person alone has no session
+    "DELETE /api/keys/{key_id}": "KEY_NOT_FOUND",
+    "DELETE /api/sessions/{session_id}": "SESSION_NOT_FOUND",
     "POST /api/reviews/{job_id}/approve": "REVIEW_CONFLICT",  # it was edited before
     "POST /api/reviews/{job_id}/reject": "REVIEW_CONFLICT",
+    "POST /api/reviews/{job_id}/checked": "REVIEW_CONFLICT",
+    "POST /api/documents/{document_id}/trades/checked": "REVIEW_CONFLICT",
+    "POST /api/documents/{document_id}/trades/approve": "REVIEW_CONFLICT",
+    "POST /api/documents/{document_id}/trades/reject": "REVIEW_CONFLICT",
+    "POST /api/webhooks": "URL_REFUSED",  # nobody is known by that name
+    **{
+        f"{method} /api/webhooks/{{webhook_id}}{path}": "WEBHOOK_NOT_FOUND"  # none could be made
+        for method, path in (
+            ("GET", ""),
+            ("DELETE", ""),
+            ("POST", "/rotate"),
+            ("POST", "/enable"),
+            ("GET", "/deliveries"),
+            ("POST", "/deliveries/{delivery_id}/replay"),
+            ("POST", "/replay"),
+        )
+    },
 }
 # The second language finds the review changed by the first, and the job gone by its end.
-REFUSED_AGAIN = REFUSED | {"POST /api/reviews/{job_id}/edits": "REVIEW_CONFLICT"}
+REFUSED_AGAIN = REFUSED | {
+    "POST /api/reviews/{job_id}/edits": "REVIEW_CONFLICT",
+    "POST /api/documents/{document_id}/trades/edits": "REVIEW_CONFLICT",
+}
 ENDLESS = "GET /api/events"
 LAST = "DELETE /api/jobs/{job_id}"
 # Leads to the download where the job has ended: `curl` is content with that, the client is not.
@@ -66,12 +90,13 @@ def prepare(url: str, folder: Path) -> Try:
         invoice = next(one for one in docmill.jobs() if one["pipeline"] == "invoice")
         batch = docmill.ask("POST", "/api/reprocess", json={"status": "failed"})
         link = docmill.ask("GET", f"/api/trades/{trade['id']}/pdf")["pdf_url"]
-    document = httpx2.get(f"{url}/openapi.json").json()
+    document = httpx2.get(f"{url}/openapi.json", timeout=PATIENCE).json()
     routes = [route for group in group_routes(document) for route in group.routes]
     routes.sort(key=lambda route: f"{route.method} {route.path}" == LAST)
     variables = {
         "docmill": url, "id": invoice["id"], "trade_id": trade["id"], "number": "1",
         "document_id": invoice["document_id"], "batch_id": batch["id"], "lesson_id": NOBODY,
+        "webhook_id": NOBODY, "delivery_id": NOBODY, "key_id": NOBODY, "session_id": NOBODY,
         "pdf_url": str(httpx2.URL(url).join(link)),
     }  # fmt: skip
     return Try(url, folder, variables, routes)

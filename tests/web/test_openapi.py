@@ -64,7 +64,9 @@ async def known(client: httpx2.AsyncClient, site: Site) -> dict[str, list[str | 
         jobs.append(job_id)
     doomed = await upload_to(client, "extract", PDF_FILE + b"\n")
     documents = (await client.get("/api/documents")).json()["documents"]
+    made = [(await client.post("/api/webhooks", json={"url": contract.NOWHERE})) for _ in range(3)]
     return {
+        "webhooks": [each.json()["id"] for each in made],
         "jobs": jobs,
         "doomed": [doomed],
         "documents": [each["document_id"] for each in documents],
@@ -81,7 +83,12 @@ async def test_schemathesis_finds_nothing_in_the_whole_api(start: Start, tmp_pat
     children = SandboxPool(RunLimits(), pipelines=web.list_preview_runs())
     async with (
         children,
-        start(offer=INVOICES, switches=frozenset({"docling"}), sandbox=children) as site,
+        start(
+            offer=INVOICES,
+            switches=frozenset({"docling"}),
+            sandbox=children,
+            webhook_allow=("127.0.0.0/8",),
+        ) as site,
         site.client() as client,
     ):
         config = contract.configure(await known(client, site))

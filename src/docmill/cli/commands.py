@@ -78,6 +78,12 @@ _OWN: Final = (
     Command("retry", "docmill.jobs.commands:retry_jobs", "Queue failed jobs again."),
     Command("cancel", "docmill.jobs.commands:cancel_jobs", "Cancel jobs that have not ended."),
     Command(
+        "eval",
+        "docmill.processes.evaluate:evaluate",
+        "Score a folder of documents whose values you know.",
+        CARE,
+    ),
+    Command(
         "read",
         "docmill.processes.read:read_files",
         "Run a pipeline on files here, with no server and no database.",
@@ -114,6 +120,12 @@ _OWN: Final = (
         "objects",
         "docmill.documents.commands:list_objects",
         "List what came by the bucket, with the state of each and why it was refused.",
+        CARE,
+    ),
+    Command(
+        "sessions",
+        "docmill.processes.sessions:app",
+        "Who is signed in, or uploads without an account; end their sessions.",
         CARE,
     ),
     Command("config", "docmill.processes.config:app", "Show and check the configuration.", CARE),

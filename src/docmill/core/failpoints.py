@@ -27,6 +27,7 @@ NAMES: Final = frozenset(
         "poll.refused",
         "poll.filed",
         "poll.noted",
+        "webhook.sent",
         # Asked again and again while the part runs, so that it fails in the middle of its work.
         "part.web",
         "part.web fork server",
@@ -36,6 +37,7 @@ NAMES: Final = frozenset(
         "part.rescue",
         "part.retention",
         "part.services",
+        "part.webhooks",
         "part.postgres",
     }
 )

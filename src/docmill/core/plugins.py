@@ -441,6 +441,11 @@ class Room:
       document in a confined process.
     - `titles`: what people call its pipeline and its mappings, by name.
     - `show`: `show(data) -> Shown` (`core/shown.py`): a result as people read it.
+    - `waiting`: `async (conn, owner) -> MenuEntry | None`: where work of the room waits for this
+      person, and how much; the review page leads there.
+    - `judge`: `judge(record, data) -> Iterable[JudgedValue]` (`core/scoring.py`): a result held
+      against its truth, for `docmill eval`.
+    - `upkeep`: `async (pool, store) -> None`, what is done for it once a day.
     """
 
     name: str
@@ -462,6 +467,9 @@ class Room:
     confined_runs: tuple[Reference, ...] = ()
     titles: Mapping[str, str] = field(default_factory=dict[str, str])
     show: Reference | None = None
+    waiting: Reference | None = None
+    judge: Reference | None = None
+    upkeep: Reference | None = None
 
 
 # By name, the fields of an upload's form that a route knows, each checked by a function.

@@ -3,11 +3,13 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
+from docmill.core.amounts import NOTATIONS
 from docmill.core.texts import make_storable, strip_invisible
 
 # `title` is a supplier, a broker or a first heading; `note` such as `3 lines`.
 TEXTS: Final = ("title", "number", "date", "amount", "currency", "note")
 CHECK: Final = "check"  # how many values a person should look at
+NOTATION: Final = "notation"  # how the document writes amounts: `1.234,50`
 STATE: Final = "state"  # where a review stands
 TO_CHECK: Final = "to check"
 APPROVED: Final = "approved"
@@ -33,6 +35,8 @@ def clean_summary(given: object) -> dict[str, Any] | None:
     count = known.get(CHECK)
     if isinstance(count, int) and not isinstance(count, bool) and 0 <= count <= MOST:
         kept[CHECK] = count
+    if isinstance(sample := known.get(NOTATION), str) and sample in NOTATIONS:
+        kept[NOTATION] = sample
     if known.get(STATE) == TO_CHECK:
         kept[STATE] = TO_CHECK
     return kept or None

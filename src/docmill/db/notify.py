@@ -1,4 +1,7 @@
-"""NOTIFY and LISTEN: hints that make things start at once. Nothing depends on one arriving."""
+"""NOTIFY and LISTEN: hints that make things start at once. Nothing depends on one arriving.
+
+Behind a transaction pooler nobody can LISTEN; there the hints go through Redis, if there is one.
+"""
 
 import asyncio
 from collections.abc import AsyncGenerator
@@ -8,6 +11,8 @@ from typing import Final
 import psycopg
 from psycopg import sql
 
+from docmill import cache
+from docmill.cache import Cache
 from docmill.db.pool import Outage, Pool
 
 WORK: Final = "docmill_work"
@@ -25,9 +30,10 @@ class Notifier:
     A NOTIFY inside every committing transaction would halve the throughput of many writers.
     """
 
-    def __init__(self, pool: Pool, channel: str) -> None:
+    def __init__(self, pool: Pool, channel: str, redis: Cache | None = None) -> None:
         self._pool: Pool = pool
         self._channel: str = channel
+        self._redis: Cache | None = redis
         self._wanted: asyncio.Event = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
 
@@ -39,11 +45,17 @@ class Notifier:
     async def _run(self) -> None:
         while self._wanted.is_set():
             self._wanted.clear()
-            with suppress(psycopg.Error):
-                async with self._pool.connection() as conn:
-                    await conn.execute("SET LOCAL synchronous_commit = off")
-                    await conn.execute(NOTIFY, (self._channel,))
+            await self._notify()
             await asyncio.sleep(QUIET)
+
+    async def _notify(self) -> None:
+        if self._redis:
+            await self._redis.publish(self._channel)
+            return
+        with suppress(psycopg.Error):
+            async with self._pool.connection() as conn:
+                await conn.execute("SET LOCAL synchronous_commit = off")
+                await conn.execute(NOTIFY, (self._channel,))
 
     async def close(self) -> None:
         if self._task:
@@ -54,6 +66,9 @@ class Notifier:
 
 async def listen(url: str, *channels: str) -> AsyncGenerator[psycopg.Notify | None]:
     """Notifications for ever; None with every new connection, before which some may be missed."""
+    if url.startswith("redis"):
+        async for channel in cache.listen(url, *channels):
+            yield psycopg.Notify(channel, "", 0) if channel else None
     outage = Outage("signals")
     while True:
         try:

@@ -22,6 +22,7 @@ from docmill.core.texts import clean_text
 from docmill.docling.document import build_document
 from docmill.web import auth, problems
 from docmill.web.params import LONGEST_WAIT
+from docmill.web.sessions import COOKIE_FORM
 from docmill.web.site import CurrentSite
 
 router = APIRouter(tags=["docling"])
@@ -41,9 +42,9 @@ async def identify_caller(request: Request, site: CurrentSite) -> Owner:
     """docling's clients send their key in a header of its own: a token, or the session's cookie."""
     key = request.headers.get("x-api-key")
     token = auth.bearer_token(request.headers)
-    if token is None and site.config.auth_mode in {"jwt", "both"}:
+    if token is None and (auth.is_key(key) or site.config.auth_mode in auth.USER_MODES):
         token = key
-    if token is None and key and auth.COOKIE_FORM.fullmatch(key):
+    if token is None and key and COOKIE_FORM.fullmatch(key):
         request.cookies[site.auth.sessions.cookie] = key
     owner = await site.auth.identify_by(token, request)
     request.state.owner = owner.key

@@ -16,10 +16,10 @@ from docmill.core.documents import NewDocument, clean_filename, upload_key
 from docmill.core.faults import DocmillError
 from docmill.core.installed import PipelineCatalog
 from docmill.core.jobs import DocumentId, Job, JobId, Status
-from docmill.core.owners import Owner
+from docmill.core.owners import Owner, OwnerKey
 from docmill.db.notify import Notifier
 from docmill.db.pool import CommitUnknownError, Connection, Pool, TurnQueueByKey, connection, write
-from docmill.documents import queries
+from docmill.documents import queries, quotas
 from docmill.documents.content_types import (
     HEAD_BYTES,
     TAIL_BYTES,
@@ -30,6 +30,7 @@ from docmill.documents.content_types import (
 )
 from docmill.queue import enqueue
 from docmill.storage.contract import Store, Writer
+from docmill.web.config import QuotaConfig
 
 BLOCK: Final = 1 << 20
 
@@ -145,6 +146,7 @@ class JobRequest:
     options: Mapping[str, Any] = field(default_factory=dict[str, Any])
     meta: Mapping[str, Any] = field(default_factory=dict[str, Any])
     preferred: bool = False
+    quotas: QuotaConfig = field(default_factory=QuotaConfig)
 
     @property
     def from_bucket(self) -> bool:
@@ -306,6 +308,7 @@ async def _reuse(conn: Connection, twin: JobId) -> Accepted:
 async def _create(
     conn: Connection, acceptor: Acceptor, document: NewDocument, wanted: JobRequest
 ) -> Accepted:
+    await quotas.check_room(conn, wanted.owner.key, wanted.quotas, coming=document.bytes)
     original = None
     if acceptor.shared_dedupe and not wanted.options:  # options, such as a profile, are one's own
         original = await enqueue.find_original(
@@ -337,7 +340,14 @@ async def _load_job(conn: Connection, job_id: JobId) -> Job:
 
 
 def _make_dedupe_key(document: NewDocument, wanted: JobRequest) -> str:
-    options = json.dumps(dict(wanted.options), sort_keys=True)
     content = str(document.id) if wanted.from_bucket else document.sha256
-    parts = (wanted.owner.key, content, wanted.pipeline, wanted.mapping or "", options)
+    return hash_request(wanted.owner.key, content, wanted.pipeline, wanted.mapping, wanted.options)
+
+
+def hash_request(
+    owner: OwnerKey, content: str, pipeline: str, mapping: str | None, options: Mapping[str, Any]
+) -> str:
+    """What the same request of the same owner has in common: the job's `dedupe_key`."""
+    asked = json.dumps(dict(options), sort_keys=True)
+    parts = (owner, content, pipeline, mapping or "", asked)
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()

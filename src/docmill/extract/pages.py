@@ -53,9 +53,10 @@ async def search_page(
         if found.next
         else None
     )
+    by_words = any(find_spans(one.hit.marked) for one in found.hits)
     return render.render_page(
-        "search.html", q=q, filename=filename, since=since, hits=hits, asked=bool(question.words),
-        further=bool(cursor), more=f"?{more.query}" if more else "",
+        "search.html", by_words=by_words, q=q, filename=filename, since=since, hits=hits,
+        asked=bool(question.words), further=bool(cursor), more=f"?{more.query}" if more else "",
     )  # fmt: skip
 
 

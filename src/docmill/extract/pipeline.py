@@ -30,7 +30,10 @@ FieldAnswers = Sequence[tuple[RequestedField, FieldAnswer]]
 class FieldSearch:
     """Sees each page once; keeps of it what may be an answer, and what a model is sent."""
 
-    def __init__(self, asked: Sequence[RequestedField], *, model: bool) -> None:
+    def __init__(
+        self, asked: Sequence[RequestedField], *, model: bool, mode: str | None = None
+    ) -> None:
+        self._mode: str | None = mode
         self._asked: Sequence[RequestedField] = asked
         self._labels: LabelSearch = LabelSearch(asked)
         self._prompt: model_answers.PromptPages | None = (
@@ -39,8 +42,9 @@ class FieldSearch:
 
     @classmethod
     def from_options(cls, options: Mapping[str, Any], tools: Tools) -> Self | None:
-        asked = read_fields(options)
-        return cls(asked, model=model_answers.SERVICE in tools.services) if asked else None
+        asked, mode = read_fields(options), options.get("fields_reader")
+        model = mode != model_answers.RULES and model_answers.SERVICE in tools.services
+        return cls(asked, model=model, mode=mode) if asked else None
 
     def look(self, page: Page, fields: Sequence[LabelledField], blocks: Sequence[Block]) -> None:
         self._labels.look(page, fields, blocks)
@@ -52,7 +56,7 @@ class FieldSearch:
         answers, warnings = self._labels.answer(conventions), list[str]()
         if self._prompt and self._prompt.pages:
             answers, warnings = model_answers.ask_model(
-                self._asked, answers, self._prompt.pages, tools
+                self._asked, answers, self._prompt.pages, tools, self._mode
             )
         return list(zip(self._asked, answers, strict=True)), warnings
 

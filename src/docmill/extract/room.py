@@ -40,6 +40,7 @@ room: Final = Room(
         ),
     ),
     routers=("docmill.extract.api:router", "docmill.extract.pages:router"),
+    settings=("fields_reader",),
     menu=(MenuEntry("search", "/search", "Search", position=30),),
     commands=(
         Command(

@@ -5,26 +5,17 @@ from typing import Annotated, Any, ClassVar, Final
 from uuid import UUID
 
 from fastapi import APIRouter, Depends, Query
-from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema, create_model
+from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from docmill.core.faults import DocmillError
 from docmill.db.pool import read_connection, write
-from docmill.documents import queries as documents_queries
 from docmill.invoices import edits, queries, reviews
 from docmill.invoices.edits import Edit, replay
-from docmill.invoices.profile import (
-    LONGEST_TEXT,
-    OPTS,
-    PROFILE_NAMES,
-    TRX_CODES,
-    Profile,
-    find_mistakes,
-    parse_profile,
-)
 from docmill.invoices.queries import (
     APPROVED,
+    CHECKED,
     PENDING,
     REJECTED,
     SORTS,
@@ -38,7 +29,7 @@ from docmill.invoices.reviews import Judgement, OpenReview
 from docmill.invoices.values import clean
 from docmill.web import json_body, params, problems
 from docmill.web.json_body import WholeNumber
-from docmill.web.params import Cursor, CursorText, Instant, bad_param
+from docmill.web.params import Cursor, CursorText, Instant
 from docmill.web.site import CurrentOwner, CurrentSite
 
 reviews_router = APIRouter(prefix="/api/reviews", tags=["reviews"])
@@ -70,6 +61,7 @@ class ReviewShape(BaseModel):
     reason: str | None = Field(description="Why it was rejected")
     decided_by: str | None
     decided_at: Instant | None
+    approved_by: str | None = Field(None, description="A person, or a rule: `rule <= 1 %`")
     summary: dict[str, Any] | None = Field(
         None, description="Of a list: supplier (`title`), number, date, amount and currency"
     )
@@ -81,10 +73,10 @@ class ReviewList(BaseModel):
 
 
 class RevisionShape(BaseModel):
-    """An edit with what was there before and after, or a decision."""
+    """An edit with what was there before and after, a value checked, or a decision."""
 
     revision: int
-    kind: str = Field(examples=["edit", APPROVED, REJECTED])
+    kind: str = Field(examples=["edit", CHECKED, APPROVED, REJECTED])
     path: str | None
     before: Any
     after: Any
@@ -126,6 +118,12 @@ class SeenRevision(BaseModel):
 
 class Edits(SeenRevision):
     edits: list[Edit] = Field(min_length=1, max_length=MOST_EDITS)
+
+
+class CheckedPaths(SeenRevision):
+    paths: list[Annotated[str, Field(max_length=100)]] = Field(
+        min_length=1, max_length=MOST_EDITS, examples=[["totals.net", "lines[2].amount"]]
+    )
 
 
 class Trial(BaseModel):
@@ -229,6 +227,24 @@ async def edit_review(
     wish = await json_body.read_json(request, Edits)
     review = await _open_as_seen(site, owner, job_id, wish)
     if found := edits.make_changes(review.data, wish.edits):
+        await reviews.edit_review(site, owner, review, found)
+    return await one_review(job_id, site, owner)
+
+
+@reviews_router.post(
+    "/{job_id}/checked",
+    summary="Say that values are right as they are; they are no more to be looked at",
+    openapi_extra=json_body.describe_body(CheckedPaths.model_json_schema()),
+    responses=problems.fault_responses(*CHANGE_FAULTS),
+)
+async def mark_checked(
+    job_id: str, request: Request, site: CurrentSite, owner: CurrentOwner
+) -> ReviewDetail:
+    """Kept as revisions, until such a value is edited. Of what was decided nothing is changed."""
+    wish = await json_body.read_json(request, CheckedPaths)
+    review = await _open_as_seen(site, owner, job_id, wish)
+    found = edits.make_checks(review.data, wish.paths)
+    if found and review.head.status == PENDING:
         await reviews.edit_review(site, owner, review, found)
     return await one_review(job_id, site, owner)
 
@@ -423,77 +439,3 @@ def _shape_lesson(each: LessonRow) -> LessonShape:
         job_id=str(each.job_id) if each.job_id else None,
         created_at=each.created_at,
     )
-
-
-profile_router = APIRouter(prefix="/api/profile", tags=["profile"])
-
-# Between these a number of JSON is written without an exponent, and means the same to the mappings.
-LEAST_RUPIAH: Final = 0.01
-MOST_RUPIAH: Final = 10**15
-PROFILE_FAULTS: Final = ("UNAUTHORIZED", "DATABASE_DOWN", "BUSY")
-
-
-ProfileText = Annotated[str, Field(max_length=LONGEST_TEXT)]
-Rate = (
-    ProfileText
-    | Annotated[int, Field(ge=1, le=MOST_RUPIAH)]
-    | Annotated[float, Field(ge=LEAST_RUPIAH, le=MOST_RUPIAH)]
-)
-CHOICES: Final = {"trx_code": TRX_CODES, "opt": OPTS}
-
-
-_PROFILE_FIELDS: Final[dict[str, Any]] = dict.fromkeys(PROFILE_NAMES, (ProfileText, "")) | {
-    "rates": (dict[str, Rate], {}),
-    "daily_rates": (dict[str, dict[str, Rate]], {}),
-}
-# Names that mean nothing are let through here: the mappings refuse them all at once.
-ProfileBody = create_model("Profile", __config__=ConfigDict(extra="allow"), **_PROFILE_FIELDS)
-
-
-def _profile_schema() -> dict[str, Any]:
-    schema: dict[str, Any] = ProfileBody.model_json_schema() | {"additionalProperties": False}
-    for name, codes in CHOICES.items():
-        schema["properties"][name]["enum"] = ["", *codes]
-    by_day = schema["properties"]["daily_rates"]
-    for each in (schema["properties"]["rates"], by_day):
-        each["propertyNames"] = {"pattern": "^[A-Za-z]{3}$"}
-    by_day["additionalProperties"]["propertyNames"] = {"format": "date"}
-    return schema
-
-
-@profile_router.get(
-    "",
-    summary="What the mappings know of the owner",
-    responses=problems.fault_responses(*PROFILE_FAULTS),
-)
-async def show_profile(site: CurrentSite, owner: CurrentOwner) -> Profile:
-    """Empty texts mean that nothing is known; nothing is made up."""
-    async with read_connection(site.pool) as conn:
-        return parse_profile(await documents_queries.read_profile(conn, owner.key))
-
-
-@profile_router.put(
-    "",
-    summary="Tell the mappings about the owner, in place of what was told before",
-    openapi_extra=json_body.describe_body(_profile_schema()),
-    responses=problems.fault_responses("BAD_REQUEST", "CROSS_SITE", *PROFILE_FAULTS),
-)
-async def tell_profile(request: Request, site: CurrentSite, owner: CurrentOwner) -> Profile:
-    """New jobs take it with them; jobs that are there already keep what they were given."""
-    profile = _check_profile(
-        (await json_body.read_json(request, ProfileBody)).model_dump(exclude_unset=True)
-    )
-    kept = {name: value for name, value in asdict(profile).items() if value}
-    await write(site.pool, lambda conn: documents_queries.save_profile(conn, owner.key, kept))
-    return profile
-
-
-def _check_profile(given: dict[str, Any]) -> Profile:
-    try:
-        profile = parse_profile(given)
-    except ValueError as exc:
-        raise bad_param("body", str(exc)) from exc
-    if found := find_mistakes(profile):
-        mistakes = [{"at": f"body.{name}", "message": message} for name, message in found]
-        raise DocmillError("BAD_REQUEST", mistakes=mistakes)
-    return profile

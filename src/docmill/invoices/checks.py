@@ -49,6 +49,26 @@ def broken_paths(checks: Mapping[str, str]) -> Iterator[str]:
             yield from RULES.get(rule, (rule,))
 
 
+def find_certain(invoice: InvoiceData, checks: Mapping[str, str]) -> list[str]:
+    """Paths a person looks at however sure the rest is: missing, or in sums that stay open.
+
+    A rule inside of sums that add up around it leaves them proven: one line of lines that come to
+    the net, a rate of a tax that leads from net to gross. How sure such values are is fitted.
+    """
+    missing = [path for path in NEEDED if value_at(invoice, path) is None]
+    lines = [] if _lines_of(invoice) else ["lines"]
+    unproven = {name: outcome for name, outcome in checks.items() if not _is_inside(name, checks)}
+    return list(dict.fromkeys((*missing, *lines, *broken_paths(unproven))))
+
+
+def _is_inside(rule: str, checks: Mapping[str, str]) -> bool:
+    """Whether other rules prove what this one is about."""
+    lines_fit = checks["lines_net"] == HELD
+    if rule == "tax_base_rate":
+        return lines_fit and checks["net_tax_gross"] == HELD
+    return rule not in RULES and lines_fit
+
+
 def find_doubts(invoice: InvoiceData, checks: Mapping[str, str]) -> list[str]:
     """Paths a person should look at: missing, unsure, or in a rule that is broken.
 
@@ -67,7 +87,20 @@ def find_doubts(invoice: InvoiceData, checks: Mapping[str, str]) -> list[str]:
             found[path] = None
     if not _lines_of(invoice):
         found["lines"] = None
-    return list(dict.fromkeys((*found, *broken_paths(checks))))
+    open_paths = (one["path"] for one in list_open(invoice))
+    return list(dict.fromkeys((*found, *broken_paths(checks), *open_paths)))
+
+
+def list_open(invoice: InvoiceData) -> Iterator[Mapping[str, Any]]:
+    """Values that two readers tell differently, as long as nobody has decided."""
+    evidence: Any = invoice.get("evidence") or {}
+    edited = {path for path, seen in evidence.items() if look_up(seen, "edited")}
+    differences = invoice.get("differences")
+    for one in differences if is_list(differences) else ():
+        path = clean(look_up(one, "path"))
+        decided = path in edited or (path == "lines" and any("[" in each for each in edited))
+        if path and not decided:
+            yield one
 
 
 def _lines_of(invoice: InvoiceData) -> list[dict[str, Any]]:
@@ -128,7 +161,9 @@ def _check_net_tax_gross(invoice: InvoiceData) -> str:
     net, gross = _total_of(invoice, "net"), _total_of(invoice, "gross")
     if net is None or gross is None:
         return NOT_APPLICABLE
-    sums = _adjusted_sums(invoice, net + (_total_of(invoice, "tax") or NOTHING))
+    taxed = net + (_total_of(invoice, "tax") or NOTHING)
+    withheld = abs(_total_of(invoice, "withholding") or NOTHING)
+    sums = _adjusted_sums(invoice, taxed) | _adjusted_sums(invoice, taxed - withheld)
     return HELD if any(abs(total - gross) <= TOLERANCE for total in sums) else BROKEN
 
 
@@ -199,6 +234,7 @@ def explain_doubts(
 ) -> dict[str, str]:
     """A sentence for each path that is to be looked at."""
     broken = _broken_reasons(checks)
+    broken |= {one["path"]: says for one in list_open(data) if (says := clean(one.get("reason")))}
     noted = dict(_parse_note(note) for note in notes)
     return {path: broken.get(path) or _plain_reason(data, path, noted) for path in review}
 

@@ -62,6 +62,8 @@ def show(id: Id, as_json: AsJson = False, url: Url = HERE, token: Token = None) 
         say_json(review)
         return
     say(f"{review['filename']}: {review['status']}, revision {review['revision']}")
+    if approval := _tell_approval(review):
+        say(approval)
     for path, reason in review["reasons"].items():
         say(f"  check {path:<24} {reason}")
     for step in review["history"]:
@@ -89,6 +91,26 @@ def set_values(
     edits = [_parse_edit(value) for value in values]
     _print_review(
         asyncio.run(_change_review(RemoteClient(url, token), id, "edits", edits=edits)),
+        as_json=as_json,
+    )
+
+
+@review_app.command()
+def check(
+    id: Id,  # noqa: A002
+    paths: Annotated[
+        list[str], typer.Argument(metavar="PATH", help="Values that are right as they are.")
+    ],
+    as_json: AsJson = False,
+    url: Url = HERE,
+    token: Token = None,
+) -> None:
+    """Say that values are right, so that they are no more to be looked at.
+
+    docmill review check 3f2a totals.net 'lines[0].amount'
+    """
+    _print_review(
+        asyncio.run(_change_review(RemoteClient(url, token), id, "checked", paths=paths)),
         as_json=as_json,
     )
 
@@ -272,6 +294,28 @@ def print_reviews(reviews: Iterable[Mapping[str, Any]]) -> None:
             Text(each["filename"]),
             "-" if each["doubts"] is None else str(each["doubts"]),
             each["status"],
-            Text(each["reason"] or ""),
+            Text(each["reason"] or _tell_approval(each)),
         )
     print_table(table)
+
+
+def _tell_approval(review: Mapping[str, Any]) -> str:
+    by = review.get("approved_by")
+    return f"approved by {by}" if by else ""
+
+
+def calibrate(as_json: AsJson = False, url: Url = HERE, token: Token = None) -> None:
+    """Fit confidence to what your people approved and changed.
+
+    It happens each night by itself, where there are enough reviews.
+
+    docmill calibrate
+    """
+    client = RemoteClient(url, token)
+    done = asyncio.run(_ask_reviews(client, "POST", "/calibrate"))
+    if as_json:
+        say_json(done)
+    elif done["kept"]:
+        say(f"Fitted to {done['values']} values of {done['reviews']} reviews.")
+    else:
+        say(f"{done['reviews']} reviews; {done['enough']} are needed. Nothing was changed.")

@@ -3,8 +3,7 @@
 import asyncio
 import csv
 import io
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from typing import Any, Final
 
 from docmill.core.faults import DocmillError
@@ -14,17 +13,14 @@ from docmill.core.plugins import FormatState
 from docmill.db.pool import read_connection
 from docmill.documents import queries as documents_queries
 from docmill.documents.previews import SharedRuns
-from docmill.invoices import fields, formats
-from docmill.invoices.fields import FIELDS, LINE_FIELDS, lines_of, title_of, value_at
-from docmill.invoices.formats import Emitted, choosing
+from docmill.invoices import fields
+from docmill.invoices.fields import FIELDS, LINE_FIELDS, lines_of, value_at
+from docmill.invoices.formats import choosing
+from docmill.invoices.formats.completeness import write_checked
 from docmill.invoices.formats.coretax import RUPIAH
-from docmill.invoices.formats.gaps import find_gaps
 from docmill.invoices.profile import Profile, complete_profile
 from docmill.web.site import Site
 
-MOST_NAMED: Final = 4
-# The European standard's own rules hold for both.
-EUROPEAN: Final = frozenset({choosing.UBL, choosing.CII})
 HYBRID: Final = "invoice-hybrid"
 HEAD: Final = tuple(field.path for field in FIELDS if field.read)
 LINE: Final = tuple(field.name for field in LINE_FIELDS if field.read)
@@ -94,33 +90,6 @@ async def read_profile(site: Site, owner: OwnerKey, data: Mapping[str, Any]) -> 
     async with read_connection(site.pool) as conn:
         now = await documents_queries.read_profile(conn, owner)
     return complete_profile(data.get("profile"), now or {})
-
-
-@dataclass(frozen=True, slots=True)
-class CheckedFile:
-    """A file, and what it lacks to be valid, in a sentence; empty where it lacks nothing."""
-
-    emitted: Emitted
-    missing: str
-
-
-def write_checked(mapping: str, data: Mapping[str, Any], profile: Profile) -> CheckedFile:
-    """Raises GW_4XX where the format refuses the invoice."""
-    made = choosing.write_invoice(mapping, data, profile).emitted
-    lacks = [title_of(fields.bracket_path(path)) for path in made.missing]
-    if mapping in EUROPEAN:
-        ubl = made if mapping == choosing.UBL else formats.emit(formats.load(choosing.UBL), data)
-        lacks += find_gaps(ubl.xml)
-    return CheckedFile(made, _name_missing(mapping, list(dict.fromkeys(lacks))) if lacks else "")
-
-
-def _name_missing(mapping: str, lacks: Sequence[str]) -> str:
-    more = f" and {len(lacks) - MOST_NAMED} more" if len(lacks) > MOST_NAMED else ""
-    names = ", ".join(lacks[:MOST_NAMED]) + more
-    return (
-        f"{choosing.label_of(mapping)} needs what is missing here: {names}."
-        " Fill it in in review, or take it as a draft."
-    )
 
 
 def is_ubl_another(job: Job) -> bool:

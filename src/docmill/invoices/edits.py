@@ -22,7 +22,7 @@ from docmill.invoices.fields import (
     split_path,
     value_at,
 )
-from docmill.invoices.values import clean, is_list, parse_iso_date, parse_number
+from docmill.invoices.values import clean, is_list, look_up, parse_iso_date, parse_number
 from docmill.reading import dates, numbers
 from docmill.web.json_body import whole_number
 
@@ -32,12 +32,16 @@ LONGEST: Final = 2000
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """`place` is where on the page the new value stands: {"page": 1, "box": [x0, y0, x1, y1]}."""
+    """`place` is where on the page the new value stands: {"page": 1, "box": [x0, y0, x1, y1]}.
+
+    `checked`: nothing changes; a person looked at the value and says that it is right.
+    """
 
     path: str
     before: Any
     after: Any
     place: Mapping[str, Any] | None = None
+    checked: bool = False
 
 
 def replay(invoice: Mapping[str, Any], changes: Iterable[Change]) -> dict[str, Any]:
@@ -50,7 +54,10 @@ def replay(invoice: Mapping[str, Any], changes: Iterable[Change]) -> dict[str, A
 
 
 def _apply_change(data: dict[str, Any], change: Change) -> None:
-    if is_line(change.path):
+    if change.checked:
+        seen: Mapping[str, Any] = data["evidence"].get(change.path) or {}
+        data["evidence"][change.path] = {**seen, "checked": True}
+    elif is_line(change.path):
         _move_lines(data, change)
     else:
         _apply_value(data, change)
@@ -101,6 +108,8 @@ def _move_lines(data: dict[str, Any], change: Change) -> None:
         del lines[index]
     data["lines"] = lines
     data["evidence"] = _renumber(data["evidence"], index, 1 if line else -1)
+    if is_list(data.get("differences")):
+        data["differences"] = _renumber_list(data["differences"], index, 1 if line else -1)
     for name, value in line.items():
         path = f"{change.path}.{name}"
         data["evidence"][path] = _edit_evidence(Change(path, None, value))
@@ -116,6 +125,12 @@ def _renumber(evidence: Mapping[str, Any], index: int, step: int) -> dict[str, A
         elif step > 0 or number > index:
             moved[f"lines[{number + step}].{name}"] = found
     return moved
+
+
+def _renumber_list(found: list[Any], index: int, step: int) -> list[Any]:
+    """Differences of values go with their lines in the same way."""
+    moved = _renumber({str(one.get("path")): one for one in found}, index, step)
+    return [{**one, "path": path} for path, one in moved.items()]
 
 
 EditText = Annotated[str, Field(max_length=LONGEST)]
@@ -203,6 +218,22 @@ def _change_line(data: Mapping[str, Any], each: Edit) -> Change:
     given = {name: None for name, field in OF_LINE.items() if field.read} | each.value
     line = {name: normalize_value(f"{each.path}.{name}", value) for name, value in given.items()}
     return Change(each.path, None, line)
+
+
+def make_checks(data: Mapping[str, Any], paths: Sequence[str]) -> list[Change]:
+    """That these values are right as they are, those left out of which it is known already.
+
+    What is empty can't be right: all are values of this invoice, or none is taken.
+    """
+    missing = [at for at, path in enumerate(paths) if not clean(value_at(data, path))]
+    if missing:
+        says = "names no value of this invoice"
+        mistakes = [{"at": f"body.paths.{at}", "message": says} for at in missing]
+        raise DocmillError("BAD_REQUEST", mistakes=mistakes)
+    evidence: Any = data.get("evidence") or {}
+    fresh = [path for path in dict.fromkeys(paths) if not look_up(evidence.get(path), "checked")]
+    values = {path: value_at(data, path) for path in fresh}
+    return [Change(path, value, value, checked=True) for path, value in values.items()]
 
 
 def normalize_value(path: str, value: str | None) -> str | None:

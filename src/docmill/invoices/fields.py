@@ -63,14 +63,14 @@ FIELDS: Final = (
     InvoiceField("seller.name", "Seller name", needed=True, taught=True, constant=True),
     InvoiceField("seller.tax_id", "Seller tax number", taught=True, constant=True),
     InvoiceField("seller.address", "Seller address", doubted=False, taught=True, constant=True),
-    InvoiceField("seller.country", "Seller country", read=False),
-    InvoiceField("seller.email", "Seller email", read=False),
+    InvoiceField("seller.country", "Seller country"),
+    InvoiceField("seller.email", "Seller email", doubted=False),
     InvoiceField("seller.document", "Seller document", read=False),
     InvoiceField("buyer.name", "Buyer name", needed=True, taught=True),
     InvoiceField("buyer.tax_id", "Buyer tax number", taught=True),
     InvoiceField("buyer.address", "Buyer address", doubted=False),
-    InvoiceField("buyer.country", "Buyer country", read=False),
-    InvoiceField("buyer.email", "Buyer email", read=False),
+    InvoiceField("buyer.country", "Buyer country"),
+    InvoiceField("buyer.email", "Buyer email", doubted=False),
     InvoiceField("buyer.document", "Buyer document", read=False),
     InvoiceField("totals.net", "Net", _AMOUNT, needed=True, taught=True),
     InvoiceField("totals.tax", "Tax", _AMOUNT, taught=True),
@@ -104,11 +104,13 @@ def find_field(path: str) -> InvoiceField | None:
 
 
 def title_of(path: str) -> str:
-    """A field as people call it: `Seller name`, `Line 2: amount`."""
+    """A field as people call it: `Seller name`, `Line 2: amount`, `Code column`."""
     match, field = _IN_LINE.fullmatch(path), find_field(path)
     line = f"Line {int(match[1]) + 1}" if match else ""
     if match and not match[2]:
         return line
+    if path.startswith("lines.") and (column := OF_LINE.get(path.removeprefix("lines."))):
+        return f"{column.label} column"
     label = field.label if field else path.rpartition(".")[2].replace("_", " ").capitalize()
     return f"{line}: {label.lower()}" if line else label
 

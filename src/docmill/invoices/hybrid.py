@@ -1,4 +1,4 @@
-"""Factur-X: the original PDF as PDF/A-3 with the invoice as XML inside.
+"""Factur-X: the original PDF with the invoice as XML inside, as PDF/A-3 where it can be one.
 
 It parses strangers' bytes, so it runs in a confined process; the web asks for it by its address.
 """
@@ -6,7 +6,7 @@ It parses strangers' bytes, so it runs in a confined process; the web asks for i
 import io
 import struct
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import pikepdf
 from pikepdf import (
@@ -18,24 +18,21 @@ from pikepdf import (
     Pdf,
     PdfError,
     Stream,
+    StreamDecodeLevel,
     String,
 )
 
 from docmill.core.faults import DocmillError
 from docmill.core.plugins import PDF, Artifact, Output, Source, Tools
+from docmill.invoices.archiving import prepare_archive
 
 FILE_NAME: Final = "factur-x.xml"
 WRITER: Final = "invoice-hybrid"
 MADE_AT: Final = "D:20250101000000Z"  # the same document gives the same file
-# What runs or leads out of the file; PDF/A has none of it.
-ACTIVE: Final = (Name.OpenAction, Name.AA, Name.NeedsRendering)
-ACTIVE_ON_PAGE: Final = (Name.AA,)
-
 _XMP: Final = """<?xpacket begin="\ufeff" id="W5M0MpCehiHzreSzNTczkc9d"?>
 <x:xmpmeta xmlns:x="adobe:ns:meta/"><rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#">
-<rdf:Description rdf:about="" xmlns:pdfaid="http://www.aiim.org/pdfa/ns/id/">
-<pdfaid:part>3</pdfaid:part><pdfaid:conformance>B</pdfaid:conformance></rdf:Description>
-<rdf:Description rdf:about="" xmlns:fx="urn:factur-x:pdfa:CrossIndustryDocument:invoice:1p0#">
+{claim}<rdf:Description rdf:about=""
+ xmlns:fx="urn:factur-x:pdfa:CrossIndustryDocument:invoice:1p0#">
 <fx:DocumentType>INVOICE</fx:DocumentType><fx:DocumentFileName>factur-x.xml</fx:DocumentFileName>
 <fx:Version>1.0</fx:Version><fx:ConformanceLevel>EN 16931</fx:ConformanceLevel></rdf:Description>
 <rdf:Description rdf:about="" xmlns:pdfaExtension="http://www.aiim.org/pdfa/ns/extension/"
@@ -47,6 +44,9 @@ _XMP: Final = """<?xpacket begin="\ufeff" id="W5M0MpCehiHzreSzNTczkc9d"?>
 <pdfaSchema:prefix>fx</pdfaSchema:prefix><pdfaSchema:property><rdf:Seq>{properties}</rdf:Seq>
 </pdfaSchema:property></rdf:li></rdf:Bag></pdfaExtension:schemas></rdf:Description>
 </rdf:RDF></x:xmpmeta><?xpacket end="w"?>"""
+_CLAIM: Final = """<rdf:Description rdf:about="" xmlns:pdfaid="http://www.aiim.org/pdfa/ns/id/">
+<pdfaid:part>3</pdfaid:part><pdfaid:conformance>B</pdfaid:conformance></rdf:Description>
+"""
 _PROPERTY: Final = """<rdf:li rdf:parseType="Resource"><pdfaProperty:name>{0}</pdfaProperty:name>
 <pdfaProperty:valueType>Text</pdfaProperty:valueType>
 <pdfaProperty:category>external</pdfaProperty:category>
@@ -68,30 +68,29 @@ class HybridWriter:
 
 
 def embed_invoice(document: bytes, xml: bytes) -> bytes:
-    """The document with the invoice inside. Raises BAD_PDF where it can't be written again."""
+    """The document with the invoice inside. Raises BAD_PDF where it can't be written again.
+
+    It says that it is PDF/A-3 only where nothing of the original keeps it from being so.
+    """
     try:
         with pikepdf.open(io.BytesIO(document)) as pdf:
-            _remove_active(pdf)
+            obstacles = prepare_archive(pdf)
             _attach(pdf, xml)
-            _describe(pdf)
+            _describe(pdf, claim="" if obstacles else _CLAIM)
             out = io.BytesIO()
-            pdf.save(out, encryption=False, deterministic_id=True, fix_metadata_version=False)
+            pdf.save(
+                out,
+                encryption=False,
+                deterministic_id=True,
+                fix_metadata_version=False,
+                force_version="1.7",
+                stream_decode_level=StreamDecodeLevel.generalized,
+                recompress_flate=False,
+            )
             return out.getvalue()
     except (PdfError, PasswordError) as exc:
         reason = "This PDF can't be written again with an XML inside; download the XML alone."
         raise DocmillError("BAD_PDF", type(exc).__name__, reason=reason) from exc
-
-
-def _remove_active(pdf: Pdf) -> None:
-    names: Any = pdf.Root.get(Name.Names, Dictionary())
-    for holder, keys in ((pdf.Root, ACTIVE), (names, (Name.JavaScript, Name.EmbeddedFiles))):
-        for key in keys:
-            if key in holder:
-                del holder[key]
-    for page in pdf.pages:
-        for key in ACTIVE_ON_PAGE:
-            if key in page.obj:
-                del page.obj[key]
 
 
 def _attach(pdf: Pdf, xml: bytes) -> None:
@@ -110,10 +109,10 @@ def _attach(pdf: Pdf, xml: bytes) -> None:
     pdf.Root[Name.AF] = Array([found])
 
 
-def _describe(pdf: Pdf) -> None:
+def _describe(pdf: Pdf, *, claim: str) -> None:
     """What PDF/A-3 asks of a file: what it is, and what its colours mean."""
     listed = "".join(_PROPERTY.format(name) for name in _PROPERTIES)
-    metadata = Stream(pdf, _XMP.format(properties=listed).encode())
+    metadata = Stream(pdf, _XMP.format(claim=claim, properties=listed).encode())
     metadata[Name.Type], metadata[Name.Subtype] = Name.Metadata, Name.XML
     pdf.Root[Name.Metadata] = pdf.make_indirect(metadata)
     if Name.Info in pdf.trailer:

@@ -8,9 +8,11 @@ from urllib.parse import urlencode
 from fastapi import APIRouter, Depends, Query
 from starlette.responses import Response
 
-from docmill.core.amounts import find_mark, group_thousands
+from docmill.core.amounts import show_amount
+from docmill.core.installed import find_rooms
 from docmill.core.owners import Owner
-from docmill.db.pool import read_connection
+from docmill.core.plugins import MenuEntry, resolve
+from docmill.db.pool import Connection, read_connection
 from docmill.invoices import queries, reviews
 from docmill.invoices.edits import normalize_value
 from docmill.invoices.fields import (
@@ -41,6 +43,7 @@ from docmill.web.site import CurrentOwner, CurrentSite, Site
 router = APIRouter(include_in_schema=False)
 
 PAGES_SHOWN: Final = 200
+IN_SETTINGS: Final = "settings"  # so reasons say that a value may stand there
 WAITING_SHOWN: Final = 50
 ALWAYS_SHOWN: Final = frozenset({"description", "quantity", "unit_price", "amount"})
 FEW_LINES: Final = 12  # so many stand below the values; more have the pane to themselves
@@ -62,6 +65,7 @@ class ReviewField:
     box: str
     confidence: float | None
     edited: bool
+    checked: bool
     learned: str
     lesson: str
 
@@ -131,6 +135,7 @@ async def waiting_page(
             conn, owner.key, view.only, after=after, limit=WAITING_SHOWN + 1
         )
         doubtful, waiting = await queries.count_waiting(conn, owner.key)
+        elsewhere = await _find_elsewhere(conn, owner)
     rows, more = params.cut_page(found, WAITING_SHOWN, _place_review)
     return render.render_page(
         "reviews.html",
@@ -139,9 +144,17 @@ async def waiting_page(
         rows=[(each, _describe_total(each)) for each in rows],
         doubtful=doubtful,
         waiting=waiting,
+        elsewhere=elsewhere,
         first=cursor is None,
         more=more and view.address(more),
     )
+
+
+async def _find_elsewhere(conn: Connection, owner: Owner) -> list[MenuEntry]:
+    """What waits for this person in other rooms, such as trades."""
+    asked = [room.waiting for room in find_rooms().rooms.values() if room.waiting]
+    found = [await resolve(reference)(conn, owner) for reference in asked]
+    return [entry for entry in found if entry]
 
 
 def _place_review(each: ReviewRow) -> Cursor:
@@ -149,8 +162,7 @@ def _place_review(each: ReviewRow) -> Cursor:
 
 
 def _describe_total(each: ReviewRow) -> str:
-    about = each.summary or {}
-    return group_thousands(clean(about.get("amount")), find_mark(clean(about.get("currency"))))
+    return show_amount(each.summary or {})
 
 
 @router.get("/review/{job_id}")
@@ -187,6 +199,9 @@ async def _build_context(site: Site, owner: Owner, review: OpenReview) -> dict[s
         "count": len(found.review),
         "xml": found.xml.decode() if found.xml else "",
         "refusal": found.refusal or "",
+        "in_settings": any(
+            IN_SETTINGS in each.lower() for each in (*found.reasons.values(), found.refusal or "")
+        ),
         "steps": [_describe_step(each) for each in reversed(review.history)],
         "next": others[0] if others else None,
         "learning": learning,
@@ -199,21 +214,32 @@ def _build_grid(
     review: OpenReview, found: Judgement, fields: dict[str, ReviewField]
 ) -> dict[str, Any]:
     """The lines as a grid: its columns, a row of fields for each line, and what they add up to."""
-    lines, mark = lines_of(review.data), find_notation(review.data)
+    lines, notation = lines_of(review.data), find_notation(review.data)
     amounts = [parse_number(look_up(line, "amount")) or NOTHING for line in lines]
     columns = [_make_column(field, lines) for field in LINE_FIELDS]
     return {
-        "mark": mark,
+        "mark": notation.mark,
+        "group": notation.group,
         "columns": columns,
         "lines": [
             [fields[f"lines[{index}].{column.name}"] for column in columns]
             for index in range(len(lines))
         ],
+        "learned_columns": _list_learned(columns, fields),
         "few": len(lines) <= FEW_LINES,
         "line_doubts": sum(path.startswith("lines") for path in found.review),
-        "sum": group_thousands(f"{sum(amounts, NOTHING):f}", mark),
+        "sum": notation.write(f"{sum(amounts, NOTHING):f}"),
         "adds_up": found.checks.get("lines_net", ""),
     }
+
+
+def _list_learned(
+    columns: list[LineColumn], fields: dict[str, ReviewField]
+) -> list[tuple[LineColumn, ReviewField]]:
+    """The columns that were read as a lesson says, each with a cell that names it."""
+    learned = [field for field in fields.values() if field.lesson and "[" in field.path]
+    cells = {field.path.rpartition(".")[2]: field for field in reversed(learned)}
+    return [(column, cells[column.name]) for column in columns if column.name in cells]
 
 
 def _make_column(field: InvoiceField, lines: list[Any]) -> LineColumn:
@@ -224,7 +250,7 @@ def _make_column(field: InvoiceField, lines: list[Any]) -> LineColumn:
 
 def _review_fields(review: OpenReview, found: Judgement) -> Iterator[ReviewField]:
     evidence: dict[str, Any] = review.data["evidence"]
-    mark = find_notation(review.data)
+    notation = find_notation(review.data)
     for path in _list_shown(review.data):
         seen: dict[str, Any] = evidence.get(path) or {}
         value, learned, kind = value_at(review.data, path), seen.get("learned"), kind_of(path)
@@ -234,7 +260,7 @@ def _review_fields(review: OpenReview, found: Judgement) -> Iterator[ReviewField
             path=path,
             name=title_of(path),
             value=text,
-            shown=group_thousands(text, mark) if kind == "figure" else text,
+            shown=notation.write(text) if kind == "figure" else text,
             kind=kind,
             needed=bool(field and field.needed),
             reason=found.reasons.get(path, ""),
@@ -242,6 +268,7 @@ def _review_fields(review: OpenReview, found: Judgement) -> Iterator[ReviewField
             box=" ".join(map(str, seen.get("box") or ())),
             confidence=seen.get("confidence"),
             edited=bool(seen.get("edited")),
+            checked=bool(seen.get("checked")),
             learned=clean(look_up(learned, "from")),
             lesson=clean(look_up(learned, "lesson")),
         )

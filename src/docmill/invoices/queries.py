@@ -17,6 +17,7 @@ from docmill.core.jobs import Claimed, JobId, StoredResult
 from docmill.core.owners import OwnerKey
 from docmill.core.summaries import Summary
 from docmill.db.pool import Connection
+from docmill.invoices import touchless
 from docmill.invoices.edits import Change
 from docmill.jobs import preferences
 from docmill.web.params import Cursor
@@ -24,6 +25,7 @@ from docmill.web.params import Cursor
 PENDING: Final = "pending"
 APPROVED: Final = "approved"
 REJECTED: Final = "rejected"
+CHECKED: Final = "checked"  # a step: a value is right as it is
 STATUSES: Final = (PENDING, APPROVED, REJECTED)
 
 
@@ -37,11 +39,12 @@ class ReviewHead:
     reason: str | None = None
     decided_by: str | None = None
     decided_at: datetime | None = None
+    approved_by: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Revision:
-    """One step of a review: an edit with what was there before and after, or a decision."""
+    """One step: an edit with what was there before and after, a value checked, or a decision."""
 
     revision: int
     kind: str
@@ -54,26 +57,10 @@ class Revision:
     made_at: datetime
 
 
-RECORD_DOUBTS: Final = """
-INSERT INTO reviews (job_id, doubts)
-SELECT %(job_id)s, (row ->> 'doubts')::int FROM jsonb_array_elements(%(rows)s::jsonb) AS row LIMIT 1
-ON CONFLICT (job_id) DO UPDATE SET doubts = excluded.doubts, status = 'pending', reason = NULL,
-    decided_by = NULL, decided_at = NULL
-"""
-
-
-async def record_doubts(conn: Connection, job: Claimed, array: str) -> None:
-    """A run tells how much of its result it doubts."""
-    await conn.execute(RECORD_DOUBTS, {"job_id": job.id, "rows": array})
-
-
-async def doubts_exist(_conn: Connection, _job_id: JobId) -> bool:
-    """No reason to run again: a job that takes over another's result does without the count."""
-    return False
-
-
 LOAD_HEAD: Final = """
-SELECT status, revision, doubts, reason, decided_by, decided_at FROM reviews WHERE job_id = %s
+SELECT status, revision, doubts, reason, decided_by, decided_at,
+       CASE WHEN status = 'approved' THEN decided_by END AS approved_by
+  FROM reviews WHERE job_id = %s
 """
 
 
@@ -116,7 +103,7 @@ async def _hold_head(conn: Connection, job_id: JobId, base: int) -> ReviewHead |
 RECORD_EDITS: Final = """
 WITH made AS (
     INSERT INTO review_revisions (job_id, revision, kind, path, before, after, place, made_by)
-    SELECT %(job_id)s, %(base)s + n, 'edit', c ->> 'path', c -> 'before', c -> 'after',
+    SELECT %(job_id)s, %(base)s + n, c ->> 'kind', c ->> 'path', c -> 'before', c -> 'after',
            nullif(c -> 'place', 'null'), %(by)s
       FROM jsonb_array_elements(%(changes)s) WITH ORDINALITY AS each(c, n)),
 reopened AS (
@@ -137,8 +124,10 @@ async def record_edits(
     if await _hold_head(conn, job_id, base) is None:
         return False
     given = [
-        {"path": c.path, "before": c.before, "after": c.after, "place": c.place} for c in changes
-    ]
+        {"kind": CHECKED if c.checked else "edit", "path": c.path, "before": c.before,
+         "after": c.after, "place": c.place}
+        for c in changes
+    ]  # fmt: skip
     args = {"job_id": job_id, "base": base, "by": by, "changes": Jsonb(given)}
     await conn.execute(RECORD_EDITS, args)
     return True
@@ -234,6 +223,7 @@ class ReviewRow:
     reason: str | None
     decided_by: str | None
     decided_at: datetime | None
+    approved_by: str | None = None
     summary: dict[str, Any] | None = None
 
 
@@ -263,7 +253,8 @@ WITH open AS (
     SELECT j.id AS job_id, d.original_filename AS filename, j.pipeline, j.mapping, j.created_at,
            coalesce(r.status, 'pending') AS status, coalesce(r.revision, 0) AS revision,
            coalesce((j.summary ->> 'check')::int, r.doubts) AS doubts, r.reason, r.decided_by,
-           r.decided_at, j.summary,
+           r.decided_at, CASE WHEN r.status = 'approved' THEN r.decided_by END AS approved_by,
+           j.summary,
            CASE WHEN j.summary ->> 'amount' ~ '^-?[0-9]{1,20}([.][0-9]{1,10})?$'
                 THEN (j.summary ->> 'amount')::numeric END AS amount
       FROM jobs j JOIN documents d ON d.id = j.document_id LEFT JOIN reviews r ON r.job_id = j.id
@@ -278,7 +269,7 @@ ranked AS (
            ELSE extract(epoch FROM created_at) END AS rank
       FROM open)
 SELECT job_id, filename, pipeline, mapping, created_at, status, revision, doubts, reason,
-       decided_by, decided_at, summary
+       decided_by, decided_at, approved_by, summary
   FROM ranked
  WHERE status = ANY(%(statuses)s)
    AND (%(supplier)s::text IS NULL
@@ -354,6 +345,7 @@ SELECT j.id AS job_id, d.original_filename AS filename, d.sha256, j.pipeline, j.
        approved.key AS approved_key
   FROM jobs j JOIN documents d ON d.id = j.document_id
   JOIN reviews r ON r.job_id = j.id AND r.status = 'approved'
+                AND r.decided_by IS DISTINCT FROM r.rule
   JOIN results original ON original.job_id = j.id AND original.form = 'data'
                        AND original.revision = 0
   JOIN results approved ON approved.job_id = j.id AND approved.form = 'data'
@@ -440,6 +432,8 @@ async def read_run_options(conn: Connection, job: Claimed) -> dict[str, Any]:
     """What a run is told: its owner's lessons, where it is mapped, and how sure is sure enough."""
     known = await lessons_for_run(conn, job.owner) if job.mapping is not None else []
     told = await preferences.read_run_options(conn, job)
+    if counts := await touchless.read_experience(conn, job.owner):
+        told["experience"] = counts
     return {"lessons": known, **told} if known else told
 
 

@@ -22,6 +22,7 @@ from docmill.invoices import checks as invoices_checks
 from docmill.invoices import fields as invoices_fields
 from docmill.invoices import queries
 from docmill.invoices.checks import explain_doubts
+from docmill.invoices.doubts import find_doubts
 from docmill.invoices.edits import Change, replay
 from docmill.invoices.formats import choosing
 from docmill.invoices.profile import Profile, complete_profile
@@ -84,7 +85,7 @@ async def open_review(site: Site, owner: Owner, job_id: str) -> OpenReview:
 
 def list_changes(history: Sequence[Revision]) -> list[Change]:
     return [
-        Change(each.path, each.before, each.after, each.place)
+        Change(each.path, each.before, each.after, each.place, checked=each.kind == queries.CHECKED)
         for each in history
         if each.path is not None
     ]
@@ -100,7 +101,8 @@ async def judge(review: OpenReview, data: dict[str, Any]) -> Judgement:
 
 def _judge_data(mapping: str, data: dict[str, Any], profile: Profile) -> Judgement:
     checks = invoices_checks.run_checks(data)
-    doubts = invoices_checks.find_doubts(data, checks)
+    sure = {path for path, seen in data["evidence"].items() if seen.get("checked")}
+    doubts = [path for path in find_doubts(data, checks) if path not in sure]
     try:
         made = choosing.write_invoice(mapping, data, profile).emitted
     except DocmillError as exc:
@@ -114,7 +116,9 @@ def _judge_data(mapping: str, data: dict[str, Any], profile: Profile) -> Judgeme
         )
     edited = {path for path, seen in data["evidence"].items() if seen.get("edited")}
     flagged = [
-        path for path in map(invoices_fields.bracket_path, made.review) if path not in edited
+        path
+        for path in map(invoices_fields.bracket_path, made.review)
+        if path not in edited and path not in sure
     ]
     review, notes = list(dict.fromkeys((*doubts, *flagged))), list(made.notes)
     return Judgement(checks, review, explain_doubts(data, review, checks, notes), notes, made.xml)
@@ -224,14 +228,15 @@ async def _store_result(
 
 async def _teach(site: Site, owner: Owner, review: OpenReview) -> list[dict[str, Any]]:
     """What the corrections of this document teach about its layout; nothing is no fault."""
-    fields = find_corrections(review)
-    if not fields:
+    fields, columns = find_corrections(review), find_corrected_columns(review)
+    if not fields and not columns:
         return []
     async with read_connection(site.pool) as conn:
         if not await queries.is_learning(conn, owner.key):
             return []
         known = await queries.lessons_for_run(conn, owner.key)
-    options = {"fields": fields, "seller": review.data.get("seller"), "lessons": known}
+    seller = review.data.get("seller")
+    options = {"fields": fields, "columns": columns, "seller": seller, "lessons": known}
     try:
         runs = site.find(SharedRuns)
         answer = await runs.run(site, review.job, owner.key, TEACHER, options)
@@ -243,12 +248,49 @@ async def _teach(site: Site, owner: Owner, review: OpenReview) -> list[dict[str,
 
 def find_corrections(review: OpenReview) -> dict[str, dict[str, Any]]:
     """The fields outside the lines that a person changed, with their places where given."""
-    changed = {each.path: each for each in list_changes(review.history) if "[" not in each.path}
+    edits = [each for each in list_changes(review.history) if not each.checked]
+    changed = {each.path: each for each in edits if "[" not in each.path}
     return {
         path: {"value": each.after, **(each.place or {})}
         for path, each in changed.items()
         if each.after is not None and invoices_fields.value_at(review.read, path) != each.after
     }
+
+
+def find_corrected_columns(review: OpenReview) -> dict[str, list[dict[str, Any]]]:
+    """The cells that a person changed, where they are most of a column and it is known where they
+    stand, by the name of their field.
+    """
+    count = len(invoices_fields.lines_of(review.data))
+    columns = {
+        field.name: [
+            cell for at in range(count) if (cell := _find_corrected(review, at, field.name))
+        ]
+        for field in invoices_fields.LINE_FIELDS
+        if field.read
+    }
+    return {name: cells for name, cells in columns.items() if cells and 2 * len(cells) > count}
+
+
+def _find_corrected(review: OpenReview, line: int, name: str) -> dict[str, Any] | None:
+    path = f"lines[{line}].{name}"
+    seen: dict[str, Any] = review.data["evidence"].get(path) or {}
+    value = invoices_fields.value_at(review.data, path)
+    if value is None or not seen.get("edited"):
+        return None
+    place = seen if seen.get("box") else _find_read_cell(review, line, value)
+    return {"value": value, "page": place["page"], "box": place["box"]} if place else None
+
+
+def _find_read_cell(review: OpenReview, line: int, value: str) -> dict[str, Any] | None:
+    """Where this value stood when it was read as another of its line."""
+    evidence: dict[str, Any] = review.read.get("evidence") or {}
+    for field in invoices_fields.LINE_FIELDS:
+        path = f"lines[{line}].{field.name}"
+        seen: dict[str, Any] = evidence.get(path) or {}
+        if seen.get("box") and invoices_fields.value_at(review.read, path) == value:
+            return seen
+    return None
 
 
 BATCH: Final = 50

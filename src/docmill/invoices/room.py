@@ -18,6 +18,8 @@ room: Final = Room(
         "cii_invoice_v1": "CII (Factur-X)",
     },
     show="docmill.invoices.show:show_invoice",
+    judge="docmill.invoices.scoring:judge_invoice",
+    upkeep="docmill.invoices.calibrate:calibrate_all",
     noun="invoice",
     formats=(
         Format(
@@ -79,7 +81,7 @@ room: Final = Room(
         JobAction(
             name="set_rate",
             label="Set the rate",
-            address="/settings",
+            address="/settings#rates",
             codes=REFUSED,
             when="docmill.invoices.downloads:needs_rate",
         ),
@@ -87,22 +89,24 @@ room: Final = Room(
     tables=(
         Table(
             rows="reviews",
-            write="docmill.invoices.queries:record_doubts",
-            exist="docmill.invoices.queries:doubts_exist",
+            write="docmill.invoices.touchless:record_doubts",
+            exist="docmill.invoices.touchless:doubts_exist",
         ),
     ),
     validator="docmill.invoices.validator:validator",
     confined_runs=(
-        "docmill.invoices.reader.lessons:teacher",
+        "docmill.invoices.reader.teacher:teacher",
         "docmill.invoices.hybrid:writer",
     ),
     routers=(
         "docmill.invoices.exports:router",
+        "docmill.invoices.calibrate_api:router",  # before the reviews, whose ids take any word
         "docmill.invoices.api:reviews_router",
         "docmill.invoices.api:lessons_router",
-        "docmill.invoices.api:profile_router",
+        "docmill.invoices.profile_api:profile_router",
         "docmill.invoices.pages:router",
     ),
+    settings=("invoice_reader", "error_rate"),
     run_options="docmill.invoices.queries:read_run_options",
     job_links=(JobLink("Review", "check", "/review/{id}", mapped=True),),
     menu=(MenuEntry("review", "/review", "Review", position=20),),
@@ -111,6 +115,11 @@ room: Final = Room(
             name="review",
             target="docmill.invoices.commands:review_app",
             summary="Check and approve what was read.",
+        ),
+        Command(
+            name="calibrate",
+            target="docmill.invoices.commands:calibrate",
+            summary="Fit confidence to what your people approved and changed.",
         ),
         Command(
             name="lessons",

@@ -3,8 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
-from docmill.core.summaries import TO_CHECK
+from docmill.core.summaries import NOTATION, TO_CHECK
 from docmill.invoices.fields import lines_of, value_at
+from docmill.invoices.values import find_notation
 
 
 def summarize_invoice(
@@ -21,4 +22,6 @@ def summarize_invoice(
         "note": "1 line" if lines == 1 else f"{lines} lines",
     }
     found = {name: text for name, text in texts.items() if isinstance(text, str) and text}
+    if "amount" in found:
+        found[NOTATION] = find_notation(invoice).sample
     return {**found, "check": check, "state": state}

@@ -7,7 +7,7 @@ from datetime import date
 from decimal import ROUND_HALF_UP, Context, Decimal
 from typing import Any, Final, TypeGuard
 
-from docmill.core.amounts import find_mark
+from docmill.core.amounts import Notation, find_group, find_mark
 from docmill.core.texts import UNSEEN
 from docmill.reading import numbers
 
@@ -39,11 +39,20 @@ def format_plain(value: Decimal) -> str:
     return "0" if text in ("", "-0") else text
 
 
-def find_notation(data: Mapping[str, Any]) -> str:
-    """The decimal mark of a document: the one that its printed numbers use."""
+_AMOUNT_PATH: Final = re.compile(r"^totals\.|\.(?:amount|unit_price)$")
+
+
+def find_notation(data: Mapping[str, Any]) -> Notation:
+    """How a document writes amounts: as its printed numbers are."""
     evidence: Any = data.get("evidence") or {}
-    texts = [clean(look_up(seen, "text")) for seen in evidence.values() if not seen.get("edited")]
-    return numbers.find_decimal_mark(texts) or find_mark(clean(data.get("currency")))
+    read = {
+        path: clean(look_up(seen, "text"))
+        for path, seen in evidence.items()
+        if not seen.get("edited")
+    }
+    mark = numbers.find_decimal_mark(read.values()) or find_mark(clean(data.get("currency")))
+    amounts = [text for path, text in read.items() if _AMOUNT_PATH.search(path)]
+    return Notation(mark, find_group(amounts, mark))
 
 
 _GONE: Final = dict.fromkeys(UNSEEN)

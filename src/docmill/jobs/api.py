@@ -1,9 +1,11 @@
 """Jobs: listed, looked at, retried, cancelled, deleted; and the pipelines there are for them."""
 
+import hashlib
 import time
 from contextlib import suppress
 from dataclasses import fields
 from datetime import UTC, datetime
+from decimal import Decimal
 from typing import Annotated, Any, ClassVar, Final
 
 from fastapi import APIRouter, Header, Query
@@ -21,10 +23,12 @@ from docmill.documents import queries as documents_queries
 from docmill.jobs import params, queries
 from docmill.jobs.estimator import Estimator
 from docmill.jobs.formats import list_formats
+from docmill.jobs.kept import KeptAnswer, KeptLists
 from docmill.jobs.live import LiveChanges
 from docmill.jobs.params import JobListing, PipelineText, StatusText
 from docmill.queue import enqueue
 from docmill.queue.enqueue import find_own_job
+from docmill.services.model_calls import list_calls
 from docmill.web import params as web_params
 from docmill.web import problems
 from docmill.web.params import Cursor, CursorOrTimeText, Instant, MomentText
@@ -166,9 +170,26 @@ class JobAttemptModel(BaseModel):
     reason: str | None = Field(description="Why it failed, in a sentence")
 
 
+class ModelCallModel(BaseModel):
+    """A question that a language model was asked for this job."""
+
+    model_config: ClassVar[ConfigDict] = ConfigDict(from_attributes=True)
+
+    asked_at: Instant
+    model: str
+    purpose: str = Field(description="What was asked for", examples=["invoice"])
+    prompt_version: str = Field(examples=["invoice-1"])
+    outcome: str = Field(description="`answered`, or the code of what went wrong")
+    took_ms: int
+    prompt_tokens: int | None
+    completion_tokens: int | None
+    cost_usd: Decimal | None = Field(description="Where the operator has set the prices")
+
+
 router = APIRouter(prefix="/api/jobs", tags=["jobs"])
 
 MOST_DELETED: Final = 10_000
+NEVER: Final = datetime.fromtimestamp(0, UTC)
 
 
 class JobList(BaseModel):
@@ -195,6 +216,7 @@ class JobDetail(JobModel):
     formats: list[FormatModel] = Field(description="What its reading can be downloaded as")
     events: list[JobEventModel]
     attempts: list[JobAttemptModel]
+    model_calls: list[ModelCallModel]
 
 
 class JobAnswer(BaseModel):
@@ -208,6 +230,7 @@ class JobAnswer(BaseModel):
 @router.get(
     "",
     summary="The owner's jobs, newest first; with `since` those changed, oldest change first",
+    response_model=JobList,
     responses=problems.fault_responses("BAD_REQUEST", "UNAUTHORIZED", "DATABASE_DOWN", "BUSY"),
 )
 async def list_jobs(
@@ -223,23 +246,39 @@ async def list_jobs(
     q: Annotated[str | None, Query(description="A part of the file's name")] = None,
     cursor: CursorOrTimeText = None,
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
-) -> JobList:
+) -> Response:
     asked = params.parse_listing(params.parse_filter(status or [], pipeline, q), since, cursor)
+    lists, name = (
+        site.find(KeptLists),
+        f"{owner.key}:{hashlib.sha256(repr((asked, limit)).encode()).hexdigest()}",
+    )
     async with read_connection(site.pool) as conn:
         # The clock first: what changes after it is told to who asks again with it.
-        clocks = await queries.read_clocks(conn, [owner.key])
-        found = await _list_page(conn, owner, asked, limit + 1)
-        active = await queries.count_active(conn, owner.key)
-        page, more = found[:limit], len(found) > limit
-        clock = clocks.get(owner.key, datetime.fromtimestamp(0, UTC))
-        until = _next_since(asked, page, clock, more=more)
-        gone = await _list_gone(conn, owner, asked, until)
+        clock = (await queries.read_clocks(conn, [owner.key])).get(owner.key, NEVER)
+        kept = await lists.find(name)
+        if kept and kept.is_of(owner.key, clock):
+            lists.count(hit=True)
+            return Response(kept.body, media_type="application/json")
+        found = await _build_list(site, conn, owner, asked=asked, limit=limit, clock=clock)
+    lists.count(hit=False)
+    body = found.model_dump_json().encode()
+    await lists.keep(name, KeptAnswer(owner.key, clock.isoformat(), body))
+    return Response(body, media_type="application/json")
+
+
+async def _build_list(
+    site: Site, conn: Connection, owner: Owner, *, asked: JobListing, limit: int, clock: datetime
+) -> JobList:
+    found = await _list_page(conn, owner, asked, limit + 1)
+    active = await queries.count_active(conn, owner.key)
+    page, more = found[:limit], len(found) > limit
+    until = _next_since(asked, page, clock, more=more)
     return JobList(
         jobs=[await build_job(job, site.find(Estimator)) for job in page],
         active_count=active,
         next_cursor=_next_cursor(asked, page[-1]) if more else None,
         since=until,
-        deleted=gone,
+        deleted=await _list_gone(conn, owner, asked, until),
     )
 
 
@@ -316,11 +355,13 @@ async def _load_detail(site: Site, owner: Owner, job_id: str) -> JobDetail:
         job = await find_own_job(conn, owner, job_id)
         events = await queries.list_events(conn, job.id)
         attempts = await queries.list_attempts(conn, job.id)
+        calls = await list_calls(conn, job.id)
     return JobDetail(
         **dict(await build_job(job, site.find(Estimator))),
         formats=[FormatModel.model_validate(one) for one in await list_formats(site, job)],
         events=[JobEventModel.model_validate(event) for event in events],
         attempts=[JobAttemptModel.model_validate(attempt) for attempt in attempts],
+        model_calls=[ModelCallModel.model_validate(call) for call in calls],
     )
 
 

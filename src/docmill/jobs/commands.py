@@ -2,8 +2,9 @@
 
 import asyncio
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from decimal import Decimal
 from pathlib import Path
 from typing import Annotated, Any, Final
 from urllib.parse import urlencode
@@ -26,7 +27,9 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Id = Annotated[str, typer.Argument(metavar="ID", help="A job's id, or the beginning of one.")]
 Ids = Annotated[list[str], typer.Argument(metavar="ID", help="Ids of jobs, or their beginnings.")]
 ID_LENGTH: Final = 36
-FORMAT_NAMES: Final = [name for own in installed.find_rooms().formats.values() for name in own]
+FORMAT_NAMES: Final = list(
+    dict.fromkeys(name for own in installed.find_rooms().formats.values() for name in own)
+)
 
 
 def list_jobs(
@@ -285,6 +288,25 @@ def print_job(job: Mapping[str, Any]) -> None:
     for attempt in job["attempts"]:
         attempts.add_row(*_attempt_cells(attempt))
     print_table(attempts)
+    if job.get("model_calls"):
+        _print_model_calls(job["model_calls"])
+
+
+def _print_model_calls(calls: Sequence[Mapping[str, Any]]) -> None:
+    say("\nAsked of a model")
+    table = make_table("ASKED", "MODEL", "FOR", "OUTCOME", "TOOK", "TOKENS", "COST")
+    for call in calls:
+        tokens, cost = (call["prompt_tokens"], call["completion_tokens"]), call["cost_usd"]
+        table.add_row(
+            format_time(call["asked_at"]),
+            Text(call["model"]),
+            Text(f"{call['purpose']} {call['prompt_version']}".strip()),
+            call["outcome"],
+            _format_ms(call["took_ms"]),
+            "" if None in tokens else f"{tokens[0]} + {tokens[1]}",
+            "" if cost is None else f"${Decimal(cost):.4f}",
+        )
+    print_table(table)
 
 
 def _describe_meta(meta: Mapping[str, Any]) -> str:

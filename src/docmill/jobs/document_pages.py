@@ -32,11 +32,14 @@ from docmill.jobs.pages import (
     describe_trouble,
     has_pictures,
     is_expired,
+    is_ready,
 )
 from docmill.jobs.queries import JobEvent
+from docmill.jobs.results import has_approved_reading
 from docmill.queue import steps
 from docmill.queue.enqueue import find_own_job
 from docmill.reading.page_json import KIND as PAGES
+from docmill.services.model_calls import list_calls
 from docmill.web import render
 from docmill.web.site import CurrentOwner, CurrentSite, Site
 
@@ -103,9 +106,10 @@ async def job_page(job_id: str, site: CurrentSite, owner: CurrentOwner) -> Respo
         job = await find_own_job(conn, owner, job_id)
         events = await queries.list_events(conn, job.id)
         attempts = await queries.list_attempts(conn, job.id)
+        calls = await list_calls(conn, job.id)
         read = await steps.count_items(conn, job.id, PAGES) if job.status in PARTIAL_STATUSES else 0
     shown = await build_job(job, site.find(Estimator))
-    ready = job.status is Status.COMPLETE and not is_expired(job)
+    ready, settled = is_ready(job), has_approved_reading(job)
     raw = [JobEventModel.model_validate(event).model_dump(mode="json") for event in events]
     rooms, seen = find_rooms(), await _load_preview(site, job)
     return render.render_page(
@@ -113,7 +117,7 @@ async def job_page(job_id: str, site: CurrentSite, owner: CurrentOwner) -> Respo
         job=shown,
         active=job.status in ACTIVE,
         failed=can_retry(shown),
-        actions=[one for one in shown.actions if one.name != "retry"],
+        actions=[one for one in shown.actions if one.name != "retry" and not settled],
         ready=ready,
         links=rooms.job_links(job.pipeline, job.mapping) if ready else [],
         detail=describe_progress(job, shown),
@@ -121,6 +125,7 @@ async def job_page(job_id: str, site: CurrentSite, owner: CurrentOwner) -> Respo
         trouble=describe_trouble(job),
         steps=_build_timeline(events),
         attempts=[JobAttemptModel.model_validate(attempt) for attempt in attempts],
+        calls=calls,
         preview=seen,
         pictures=_count_pictures(job, seen),
         is_pdf=job.content_type == PDF,

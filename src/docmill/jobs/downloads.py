@@ -1,20 +1,19 @@
-"""Results going out: as a download, and inside the status that programs poll."""
+"""Results going out: as a download, and page by page while they are made."""
 
 import asyncio
 import json
 from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
-from datetime import datetime
 from pathlib import PurePath
 from typing import Annotated, Any, Final, Literal
 
 import structlog
 from fastapi import APIRouter, Header, Query
 from pydantic import BaseModel, Field, WithJsonSchema
-from starlette.responses import JSONResponse, RedirectResponse, Response, StreamingResponse
+from starlette.responses import RedirectResponse, Response, StreamingResponse
 
 from docmill.core import installed
-from docmill.core.faults import FAULTS, DocmillError
+from docmill.core.faults import DocmillError
 from docmill.core.jobs import Job, JobId, Status
 from docmill.core.owners import Owner
 from docmill.db.pool import connection, read_connection
@@ -24,7 +23,6 @@ from docmill.queue import steps
 from docmill.queue.enqueue import find_own_job
 from docmill.reading.page_json import KIND, unpack_page
 from docmill.reading.pages import Page
-from docmill.storage.checked import CheckedObject
 from docmill.web import params, problems
 from docmill.web.responses import CheckedResponse, HandedOver, attachment_header
 from docmill.web.site import CurrentOwner, CurrentSite, Site
@@ -35,9 +33,6 @@ router = APIRouter(prefix="/api", tags=["results"])
 
 # Seconds between tries to forget what was downloaded; what is left then retention takes.
 FORGET_WAITS: Final = (0.5, 2, 8)
-# A status up to here goes out in one piece: the last of three small ones would wait for the
-# client's delayed acknowledgement of the first.
-ONE_BUFFER: Final = 1 << 20
 SUFFIXES: Final = {"application/json": ".json", "application/xml": ".xml"}
 STORED_FORMS: Final = (None, "data", "document")
 FORMATS: Final = installed.find_rooms().formats
@@ -200,81 +195,6 @@ class DeleteAfterDownload:
 
 def _download_header(job: Job, ending: str) -> str:
     return attachment_header((PurePath(job.original_filename).stem or "result") + ending)
-
-
-class StatusAnswer(BaseModel):
-    """For programs that poll. Times are milliseconds since 1970, spans milliseconds."""
-
-    success: bool
-    jobId: str  # noqa: N815  the contract's names
-    status: str = Field(examples=[*dict.fromkeys(one.row.api_word for one in Status)])
-    progress: int
-    queuedAt: int | None  # noqa: N815
-    startedAt: int | None  # noqa: N815
-    completedAt: int | None = Field(description="When the job ended, well or not")  # noqa: N815
-    processingTime: int | None  # noqa: N815
-    result: Any = Field(default=None, description="Only when completed")
-    error: str | None = Field(default=None, description="Only when failed, with `code`")
-    code: str | None = None
-    reason: str | None = Field(default=None, description="Why it failed, in a sentence")
-
-
-@router.get(
-    "/job-status/{job_id}",
-    summary="A job's status in four words; with its result when completed",
-    response_model=StatusAnswer,
-    responses=problems.fault_responses(*problems.LOOKUP_FAULTS, "IO_ERROR", "DAMAGED"),
-)
-async def job_status(job_id: str, site: CurrentSite, owner: CurrentOwner) -> Response:
-    """A cancelled job shows as failed with the code CANCELLED."""
-    async with read_connection(site.pool) as conn:
-        job = await find_own_job(conn, owner, job_id)
-        result = await results.find_result(conn, job.id, "data") if job.result_key else None
-    facts = _status_facts(job)
-    if result is None:
-        return JSONResponse(facts | _status_error(job))
-    checked = await open_stored(site.pool, site.store, result.key)
-    body = _stream_with_result(facts, checked)
-    if result.bytes <= ONE_BUFFER:
-        return Response(b"".join([piece async for piece in body]), media_type="application/json")
-    return StreamingResponse(body, media_type="application/json")
-
-
-def _status_facts(job: Job) -> dict[str, Any]:
-    ended_at = job.completed_at or job.failed_at or job.cancelled_at
-    took = ended_at - job.started_at if ended_at and job.started_at else None
-    return {
-        "success": True,
-        "jobId": str(job.id),
-        "status": job.status.row.api_word,
-        "progress": job.progress,
-        "queuedAt": _epoch_ms(job.queued_at),
-        "startedAt": _epoch_ms(job.started_at),
-        "completedAt": _epoch_ms(ended_at),
-        "processingTime": None if took is None else round(took.total_seconds() * 1000),
-    }
-
-
-def _epoch_ms(at: datetime | None) -> int | None:
-    return round(at.timestamp() * 1000) if at else None
-
-
-def _status_error(job: Job) -> dict[str, Any]:
-    if job.status is Status.FAILED:
-        return {"error": job.error_message, "code": job.error_code, "reason": job.reason}
-    code = {Status.CANCELLED: "CANCELLED", Status.COMPLETE: "EXPIRED"}.get(job.status)
-    return {"error": FAULTS[code].says, "code": code} if code else {}
-
-
-async def _stream_with_result(facts: dict[str, Any], result: CheckedObject) -> AsyncIterator[bytes]:
-    """The stored result is JSON already: it goes out between the braces as it is."""
-    try:
-        yield json.dumps(facts)[:-1].encode() + b', "result": '
-        async for piece in result.content():
-            yield piece
-        yield b"}"
-    finally:
-        result.close()
 
 
 PARTIAL_HEADERS: Final = {"cache-control": "private, no-store"}

@@ -11,7 +11,7 @@ from fastapi import APIRouter, Depends, Header, Query
 from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response, StreamingResponse
 
-from docmill.core.amounts import find_mark, group_thousands
+from docmill.core.amounts import show_amount
 from docmill.core.faults import FAULTS, DocmillError
 from docmill.core.installed import PipelineCatalog, find_rooms
 from docmill.core.jobs import ACTIVE, ACTIVE_WORDS, ENDED, Job, Status
@@ -27,6 +27,7 @@ from docmill.jobs.estimator import Estimator
 from docmill.jobs.events import ServerEvent
 from docmill.jobs.preferences import read_preferences
 from docmill.jobs.queries import JobFilter
+from docmill.jobs.results import has_approved_reading
 from docmill.jobs.samples import SAMPLES
 from docmill.jobs.upload import take_in
 from docmill.services import breaker
@@ -50,8 +51,15 @@ def is_expired(job: Job) -> bool:
     return job.status is Status.COMPLETE and job.result_key is None
 
 
+def is_ready(job: Job) -> bool:
+    """Whether there is something to download: a result, or what a person approved."""
+    return (job.status is Status.COMPLETE and not is_expired(job)) or has_approved_reading(job)
+
+
 def describe_trouble(job: Job) -> str | None:
-    """The one sentence about what is wrong with a job."""
+    """The one sentence about what is wrong with a job; none about what a person settled."""
+    if has_approved_reading(job):
+        return None
     if is_expired(job):
         return FAULTS["EXPIRED"].says
     return job.reason or job.error_message
@@ -62,6 +70,8 @@ def describe_progress(job: Job, shape: JobModel) -> str:
     if job.status is Status.COMPLETE and job.completed_at and job.started_at:
         return f"in {format_span((job.completed_at - job.started_at).total_seconds())}"
     if job.status is Status.FAILED and job.failed_at and job.started_at:
+        if has_approved_reading(job):
+            return f"refused as {find_rooms().title_of(job.mapping or '')}"
         return f"after {format_span((job.failed_at - job.started_at).total_seconds())}"
     parts = [job.stage] if job.status is Status.PROCESSING and job.stage else []
     if job.run_at:
@@ -291,7 +301,7 @@ def _make_drawer(site: Site, view: QueueView) -> events.DrawJob:
 
 async def render_row(site: Site, job: Job) -> str:
     shown = await build_job(job, site.find(Estimator))
-    ready = job.status is Status.COMPLETE and not is_expired(job)
+    ready = is_ready(job)
     facts: dict[str, Any] = {
         "active": job.status in ACTIVE,
         "failed": can_retry(shown),
@@ -324,11 +334,12 @@ def describe_reading(job: Job) -> dict[str, Any]:
     """What was read in short, and where its review stands; of a job that has ended well."""
     about = job.summary or {}
     standing, look = _describe_standing(job)
+    settled = has_approved_reading(job)
     return {
         "about": about,
-        "amount": group_thousands(
-            str(about.get("amount") or ""), find_mark(str(about.get("currency") or ""))
-        ),
+        "amount": show_amount(about),
+        "badge": "Approved" if settled else job.status.label,
+        "settled": settled,
         "standing": standing,
         "standing_look": look,
     }

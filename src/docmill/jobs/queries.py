@@ -235,6 +235,15 @@ async def read_clocks(conn: Connection, owners: Sequence[OwnerKey]) -> dict[Owne
     return {row[0]: row[1] for row in rows}
 
 
+VERSION: Final = "SELECT updated_at FROM jobs WHERE id = %(id)s AND owner = %(owner)s"
+
+
+async def read_version(conn: Connection, owner: OwnerKey, job_id: str) -> datetime | None:
+    """When the owner's job last changed; None where there is no such job."""
+    row = await (await conn.execute(VERSION, {"id": job_id, "owner": owner})).fetchone()
+    return row[0] if row else None
+
+
 @dataclass(frozen=True, slots=True)
 class JobEvent:
     id: int

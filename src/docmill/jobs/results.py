@@ -19,6 +19,7 @@ from docmill.core.actions import list_actions
 from docmill.core.faults import FAULTS, DocmillError
 from docmill.core.jobs import Job, JobId, Status, StoredResult
 from docmill.core.plugins import Artifact
+from docmill.core.summaries import APPROVED, STATE
 from docmill.db.pool import Connection, Pool
 from docmill.documents.stored import open_stored
 from docmill.storage.contract import Store
@@ -45,8 +46,11 @@ async def find_result(
 async def require_result(
     conn: Connection, job: Job, form: str | None = None, *, original: bool = False
 ) -> StoredResult:
-    """The same; NOT_READY before the job is complete, EXPIRED when its result is gone."""
-    if job.status is not Status.COMPLETE:
+    """The same; NOT_READY before the job is complete, EXPIRED when its result is gone.
+
+    What a person approved is a result although the format refused what was read.
+    """
+    if job.status is not Status.COMPLETE and not has_approved_reading(job):
         raise explain_missing(job)
     found = await find_result(conn, job.id, form, original=original)
     if found is None:
@@ -62,6 +66,15 @@ async def require_reading(conn: Connection, job: Job, *, original: bool = False)
     if found is None:
         raise DocmillError("EXPIRED", jobId=str(job.id))
     return found
+
+
+def has_approved_reading(job: Job) -> bool:
+    """Whether a chosen format refused what was read, and a person approved the reading since.
+
+    The job has failed and stays so: it leads from there to complete only through the queue.
+    """
+    state = (job.summary or {}).get(STATE)
+    return job.status is Status.FAILED and job.reading_key is not None and state == APPROVED
 
 
 def explain_missing(job: Job) -> DocmillError:

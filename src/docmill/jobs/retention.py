@@ -12,14 +12,14 @@ from typing import Any, Final
 import psycopg
 import structlog
 
-from docmill.core import failpoints
+from docmill.core import failpoints, installed, plugins
 from docmill.core.faults import DocmillError
 from docmill.db.pool import Connection, Outage
 from docmill.documents import queries
 from docmill.jobs import results
 from docmill.queue import steps
 from docmill.queue.rescue import Upkeep, fail_waiting_jobs, rescue_jobs
-from docmill.services import broker
+from docmill.services import broker, model_calls
 
 log = structlog.get_logger()
 
@@ -73,8 +73,12 @@ async def sweep(upkeep: Upkeep) -> None:
     async with upkeep.pool.connection() as conn:
         await delete_old_requests(conn, timedelta(days=1))
         await broker.delete_answers(conn)
+        await model_calls.forget_texts(conn)
         await steps.delete_steps(conn)
         await delete_old_deletions(conn, timedelta(days=7))
+    for room in installed.find_rooms().rooms.values():
+        if room.upkeep:
+            await plugins.resolve(room.upkeep)(upkeep.pool, upkeep.store)
     log.info("upkeep.swept")
 
 

@@ -14,8 +14,8 @@ from docmill.core import field_request
 from docmill.core.documents import clean_filename
 from docmill.core.faults import DocmillError
 from docmill.core.owners import Owner
-from docmill.db.pool import read_connection
-from docmill.documents import accept
+from docmill.db.pool import connection, read_connection
+from docmill.documents import accept, quotas
 from docmill.documents import upload as uploads
 from docmill.documents.accept import Accepted, Acceptor, AcceptOutcome, JobRequest, StagedFile
 from docmill.documents.multipart import LONGEST_FIELD
@@ -24,10 +24,13 @@ from docmill.jobs.api import JobModel, UploadedDocument, build_document, build_j
 from docmill.jobs.estimator import Estimator
 from docmill.jobs.preferences import apply_preferences, read_preferences
 from docmill.web import problems
+from docmill.web.config import QuotaConfig
 from docmill.web.limits import Grant, RequestSender
 from docmill.web.site import CurrentOwner, CurrentSite, Site
 
 router = APIRouter(tags=["upload"])
+
+NO_QUOTAS: Final = QuotaConfig()
 
 SAYS: Final = {
     AcceptOutcome.CREATED: "File received and queued for conversion",
@@ -149,7 +152,8 @@ async def take_in(
         context = context or uploads.UploadContext(site.store, site.catalog, site.config)
         received = await uploads.receive(request, context)
         received = await _apply_rate_limit(request, site, sender, received)
-        return await _accept_all(site, received, replace(wanted, request_key=key))
+        wanted = replace(wanted, request_key=key, quotas=site.config.quotas)
+        return await _accept_all(site, received, wanted)
     except DocmillError as exc:
         site.metrics.uploads.labels(exc.fault.code).inc()
         raise
@@ -158,6 +162,7 @@ async def take_in(
 async def check_sender(request: Request, site: Site, owner: Owner) -> RequestSender:
     """Who sends a file, if there is room for it and they may send one now."""
     await _check_room(site)
+    await _check_quotas(site, owner)
     sender = site.limits.sender(request, owner)
     await _check_rate(request, site, sender)
     return sender
@@ -167,6 +172,13 @@ async def _check_room(site: Site) -> None:
     fullness = await site.store.fullness()
     if fullness is not None and fullness > site.config.disk_limit:
         raise DocmillError("DISK_FULL", f"{fullness:.0%} used", retryAfter=60)
+
+
+async def _check_quotas(site: Site, owner: Owner) -> None:
+    """Who has no room left is told so before anything is read; the upload itself looks again."""
+    if site.config.quotas != NO_QUOTAS:
+        async with connection(site.pool) as conn:
+            await quotas.check_room(conn, owner.key, site.config.quotas)
 
 
 async def _check_rate(request: Request, site: Site, sender: RequestSender) -> None:

@@ -6,7 +6,7 @@ from fastapi import APIRouter
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.requests import Request
 
-from docmill.invoices.api import CHOICES, ProfileText, Rate
+from docmill.invoices.profile_api import CHOICES, ProfileText, Rate
 from docmill.owners import settings
 from docmill.owners.fields import BY_NAME
 from docmill.web import json_body, problems

@@ -10,10 +10,15 @@ from fastapi import APIRouter, Query
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
+from docmill.accounts.keys import list_keys
 from docmill.core.faults import DocmillError
 from docmill.core.installed import PipelineCatalog
+from docmill.core.owners import Owner
+from docmill.core.reliability import draw_reliability
+from docmill.core.scoring import Step
 from docmill.core.texts import clean_text
-from docmill.invoices import formats
+from docmill.invoices import calibrate_api, formats
+from docmill.invoices.calibrate_api import TouchlessAnswer
 from docmill.owners import fields, settings
 from docmill.owners.fields import FIELDS, SettingField, SettingKind
 from docmill.web import json_body, render
@@ -97,9 +102,11 @@ async def settings_page(
     day: Annotated[str, Query(max_length=LONGEST_GIVEN)] = "",
 ) -> Response:
     """`currency` and `day` fill in the rate that somebody was told is missing."""
-    values = await settings.read_settings(site, owner)
+    values = await _load(site, owner)
     given = {"currency": currency, "day": day}
-    return _render(site, values, SentForm("", given, _read_back(back)), saved=saved)
+    promise = await calibrate_api.show_touchless(site, owner)
+    form = SentForm("", given, _read_back(back))
+    return _render(site, values, form, saved=saved, promise=promise)
 
 
 @router.post("/settings")
@@ -110,11 +117,16 @@ async def save_settings(request: Request, site: CurrentSite, owner: CurrentOwner
     except DocmillError as exc:
         if exc.fault.code != "BAD_REQUEST":
             raise
-        values = await settings.read_settings(site, owner)
+        values = await _load(site, owner)
         mistakes: list[dict[str, str]] = exc.facts["mistakes"]  # pyright: ignore[reportAssignmentType]
         return _render(site, values, form, mistakes=mistakes)
     told = {"saved": form.section} | ({"back": form.back} if form.back else {})
     return RedirectResponse(f"/settings?{urlencode(told)}#{form.section}", status_code=303)
+
+
+async def _load(site: Site, owner: Owner) -> dict[str, Any]:
+    """All that the page shows: what is set, and the keys."""
+    return {**await settings.read_settings(site, owner), "keys": await list_keys(site, owner)}
 
 
 async def _read_form(request: Request) -> SentForm:
@@ -135,6 +147,7 @@ def _render(
     *,
     saved: str = "",
     mistakes: Sequence[Mapping[str, str]] = (),
+    promise: TouchlessAnswer | None = None,
 ) -> Response:
     """With what was sent where it can't be kept, and why; else with what is kept."""
     wrong = {_field_of(one["at"]): one["message"] for one in mistakes}
@@ -150,6 +163,19 @@ def _render(
         sent=form.section,
         saved=saved,
         back=form.back,
+        promise=promise,
+        diagram=_draw_diagram(promise) if promise else "",
+    )
+
+
+def _draw_diagram(promise: TouchlessAnswer) -> str:
+    """A step is drawn in the middle between its own confidence and the next."""
+    lows = [*(one.low for one in promise.reliability), 1.0]
+    return draw_reliability(
+        [
+            Step(one.low, one.values, (one.low + above) / 2, one.right)
+            for one, above in zip(promise.reliability, lows[1:], strict=True)
+        ]
     )
 
 

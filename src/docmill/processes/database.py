@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
+from docmill.app import StartError
 from docmill.cli.console import say
 from docmill.cli.options import Data
 from docmill.core.parts import Parts
@@ -134,3 +135,12 @@ def find_running(data: Path) -> str | None:
         return server.url if server.running() and server.ready() else None
     except (OSError, ValueError, IndexError):
         return None
+
+
+def find_database(settings: Settings) -> str:
+    """DATABASE_URL, or the embedded database where a `docmill serve` runs it."""
+    if settings.database_url:
+        return settings.database_url.get_secret_value()
+    if url := find_running(settings.data):
+        return url
+    raise StartError("DATABASE_URL is not set.\nSet it, or start `docmill serve` first.")

@@ -11,13 +11,13 @@ from typing import Annotated, Any, Final
 import typer
 
 from docmill import app
-from docmill.app import log_to_stderr
 from docmill.cli.console import say
 from docmill.cli.options import Host
 from docmill.core.faults import DocmillError
 from docmill.core.parts import Parts
 from docmill.core.plugins import PDF
 from docmill.invoices.gateway import Conversion, Convert, create_app
+from docmill.processes.logs import log_to_stderr
 from docmill.processes.supervise import (
     PartLife,
     ProcessPart,

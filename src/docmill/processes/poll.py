@@ -10,7 +10,7 @@ from typing import Annotated, Final
 import structlog
 import typer
 
-from docmill.app import App, StartError, log_to_stderr, open_app
+from docmill.app import App, StartError, open_app
 from docmill.cli.console import say, say_json
 from docmill.cli.options import Data
 from docmill.cli.tables import print_rows
@@ -22,6 +22,7 @@ from docmill.documents.poller import INCOMING, Bucket
 from docmill.documents.reconcile import keep_polling, reconcile
 from docmill.documents.watched import WatchedBucket
 from docmill.processes import database
+from docmill.processes.logs import log_to_stderr
 from docmill.processes.supervise import (
     PartLife,
     ProcessPart,
@@ -75,7 +76,7 @@ def reconcile_bucket(data: Data = None, as_json: Json = False) -> None:
 
 
 async def _reconcile(settings: Settings) -> list[BucketCount]:
-    async with open_app(settings, _find_database(settings)) as services:
+    async with open_app(settings, database.find_database(settings)) as services:
         return await _count_bucket(settings, services)
 
 
@@ -103,7 +104,7 @@ def _bucket_url(settings: Settings) -> str:
 
 
 async def _poll_once(settings: Settings) -> None:
-    async with open_app(settings, _find_database(settings)) as services:
+    async with open_app(settings, database.find_database(settings)) as services:
         check_pipeline(settings, services)
         bucket = open_bucket(settings, services)
         if bucket:
@@ -114,20 +115,11 @@ async def _poll_once(settings: Settings) -> None:
 async def _poll(settings: Settings, stop: StopSignal) -> None:
     async with AsyncExitStack() as stack:
         with stop.cancelling():
-            opened = open_app(settings, _find_database(settings))
+            opened = open_app(settings, database.find_database(settings))
             services = await stack.enter_async_context(opened)
             check_pipeline(settings, services)
             kept = await stack.enter_async_context(open_poller(settings, services, stop))
         await supervise_all(kept, stop, services.parts)
-
-
-def _find_database(settings: Settings) -> str:
-    """DATABASE_URL, or the embedded database where a `docmill serve` runs it."""
-    if settings.database_url:
-        return settings.database_url.get_secret_value()
-    if url := database.find_running(settings.data):
-        return url
-    raise StartError("DATABASE_URL is not set.\nSet it, or start `docmill serve` first.")
 
 
 def check_pipeline(settings: Settings, services: App) -> None:

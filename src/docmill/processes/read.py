@@ -40,6 +40,7 @@ from docmill.settings import read_settings
 
 # A pool of children takes no more of the machine than it has, unless somebody says so.
 CPUS: Final = os.cpu_count() or 1
+EVAL_SECONDS: Final = 120.0  # of CPU for one file: scans take long, and nobody waits for one
 ARTIFACT_ENDINGS: Final = {"application/xml": ".xml", "application/pdf": ".pdf"}
 
 
@@ -104,6 +105,14 @@ def read_files(
         say(_summarise(reader.rows, time.monotonic() - began))
     if reader.unreadable:
         raise typer.Exit(1)
+
+
+def read_quietly(pipeline: str, files: list[Path], out: Path, jobs: int) -> list[ReadFile]:
+    """Files through a pipeline into a folder, with a bar; a row for each that could be opened."""
+    catalog = _load_catalog(pipeline)
+    reader = FileReader(ReadRequest(pipeline, None, {}), catalog, out)
+    _run_reader(reader, files, out, (_read_limits(EVAL_SECONDS), jobs))
+    return reader.rows
 
 
 def _run_reader(

@@ -13,7 +13,7 @@ import psycopg
 import structlog
 
 from docmill import app as docmill_app
-from docmill.app import App, StartError, log_to_stderr, open_app
+from docmill.app import App, StartError, open_app
 from docmill.cli.console import say
 from docmill.cli.options import Data, Host, Port
 from docmill.core.faults import CommandError
@@ -22,6 +22,7 @@ from docmill.core.parts import Parts
 from docmill.db import migrate
 from docmill.processes import local, poll
 from docmill.processes.database import EmbeddedDatabase, run_embedded
+from docmill.processes.logs import log_to_stderr
 from docmill.processes.supervise import (
     PartLife,
     ProcessPart,

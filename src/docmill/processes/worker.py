@@ -9,11 +9,13 @@ from functools import partial
 import structlog
 
 from docmill import app
-from docmill.app import App, log_to_stderr
+from docmill.app import App
 from docmill.cli.options import Data
 from docmill.jobs import retention
 from docmill.jobs.runner import JobRunner, RunnerParts, add_options
 from docmill.jobs.validation import ArtifactValidators
+from docmill.processes.deliver import deliver_webhooks
+from docmill.processes.logs import log_to_stderr
 from docmill.processes.supervise import (
     PartLife,
     ProcessEndedError,
@@ -80,6 +82,7 @@ async def open_worker(
                 "services",
                 partial(_run_loop, partial(report_breakers, services.pool, str(me), guards)),
             ),
+            ProcessPart("webhooks", partial(deliver_webhooks, settings, services)),
         ]
 
 

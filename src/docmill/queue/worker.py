@@ -86,7 +86,7 @@ def make_lanes(rules: WorkerConfig) -> Lanes:
 
 @dataclass(frozen=True, slots=True)
 class WorkerLinks:
-    """The worker's connections. `listen_url` is None behind a pooler: polling alone is enough."""
+    """The worker's connections. Behind a pooler `listen_url` is Redis, or None: polling will do."""
 
     pool: Pool
     listen_url: str | None

@@ -242,15 +242,35 @@ def _fold_words(text: str, start: int, tokens: list[tuple[int, int]]) -> list[tu
     return keys
 
 
+MOST_PATTERNS: Final = 200
+MOST_KEYS: Final = 20_000
+_MATCHES: Final[dict[int, tuple[re.Pattern[str], dict[str, bool]]]] = {}
+
+
 def match_labels(phrases: list[Phrase], pattern: re.Pattern[str]) -> list[Phrase]:
     """The longest phrase that matches from each place, none inside another."""
+    known = _remember_matches(pattern)
     found: list[Phrase] = []
     for phrase in phrases:
         if found and found[-1].cell is phrase.cell and phrase.start < found[-1].end:
             continue
-        if pattern.fullmatch(phrase.key):
+        matches = known.get(phrase.key)
+        if matches is None:
+            matches = known[phrase.key] = pattern.fullmatch(phrase.key) is not None
+        if matches:
             found.append(phrase)
     return found
+
+
+def _remember_matches(pattern: re.Pattern[str]) -> dict[str, bool]:
+    """Which folded texts are labels of a pattern, as far as known: the same ones stand on page
+    after page. A pattern is found by its identity, for its hash takes as long as a match."""
+    if len(_MATCHES) > MOST_PATTERNS:
+        _MATCHES.clear()
+    _, known = _MATCHES.setdefault(id(pattern), (pattern, {}))
+    if len(known) > MOST_KEYS:
+        known.clear()
+    return known
 
 
 def find_spots(sheet: TextSheet, phrase: Phrase) -> Iterator[ValueSpot]:

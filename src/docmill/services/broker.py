@@ -16,6 +16,7 @@ from docmill.core.faults import DocmillError
 from docmill.core.jobs import Claimed, JobId
 from docmill.db.pool import OUTAGES, Connection, Pool
 from docmill.services.breaker import ServiceGuard
+from docmill.services.model_calls import CallOutcome, ModelTerms, record_call
 
 READ_ANSWER: Final = "SELECT answer FROM answers WHERE job_id = %s AND question = %s"
 
@@ -92,8 +93,11 @@ ServiceCall = Callable[[ServiceRequest], Awaitable[Any]]
 
 @dataclass(frozen=True, slots=True)
 class Service:
+    """`terms`: it is a model, and what it is asked is written down."""
+
     guard: ServiceGuard
     answer: ServiceCall
+    terms: ModelTerms | None = None
 
 
 class ServiceBroker:
@@ -138,11 +142,28 @@ class ServiceBroker:
         """How long the service took goes down in the job's history, whatever it answered."""
         began_at = time.monotonic()
         try:
-            return await self._services[name].answer(question)
+            answer = await self._services[name].answer(question)
+        except DocmillError as exc:
+            ended = CallOutcome(_count_ms(began_at), exc.fault.code, exc.detail)
+            await self._record(name, question.request, ended)
+            raise
         finally:
             if len(self.calls) < MOST_TIMED:
-                took = round((time.monotonic() - began_at) * 1000)
-                self.calls.append({"service": name, "ms": took})
+                self.calls.append({"service": name, "ms": _count_ms(began_at)})
+        ended = CallOutcome(_count_ms(began_at), answer=answer)
+        await self._record(name, question.request, ended)
+        return answer
+
+    async def _record(self, name: str, request: Any, ended: CallOutcome) -> None:
+        """A row for the people who look at the job; nothing depends on it."""
+        terms = self._services[name].terms
+        if terms is None:
+            return
+        try:
+            async with self._pool.connection() as conn:
+                await record_call(conn, self._job, request, terms, ended=ended)
+        except OUTAGES as exc:
+            log.warning("model_call.not_kept", job=str(self._job.id), error=type(exc).__name__)
 
     async def _recall(self, digest: bytes) -> Any:
         try:
@@ -162,6 +183,10 @@ class ServiceBroker:
             log.warning("answers.not_kept", job=str(self._job.id), error=type(exc).__name__)
             return False
         return True
+
+
+def _count_ms(began_at: float) -> int:
+    return round((time.monotonic() - began_at) * 1000)
 
 
 def _write_canonical(request: Any) -> bytes:

@@ -1,17 +1,18 @@
 """OpenAI, or whoever speaks its protocol: embeddings, and chat that answers with a JSON object."""
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, Final, TypeVar
 
-from pydantic import BaseModel, Field, FiniteFloat, TypeAdapter, ValidationError
+from pydantic import BaseModel, Field, FiniteFloat, ValidationError
 
 from docmill.core.faults import DocmillError
 from docmill.services.endpoint import Endpoint
+from docmill.services.shapes import MOST_CHARS, find_mismatch, parse_object
 
 Texts = Annotated[list[Annotated[str, Field(min_length=1)]], Field(min_length=1, max_length=2048)]
 Vector = Annotated[list[FiniteFloat], Field(min_length=1)]
+MOST_TOKENS: Final = 1_000_000_000  # a larger count is no count
 
 
 class ToEmbed(BaseModel, frozen=True, extra="forbid"):
@@ -22,12 +23,18 @@ class ToEmbed(BaseModel, frozen=True, extra="forbid"):
 
 
 class ToComplete(BaseModel, frozen=True, extra="forbid"):
-    """What `complete` is asked; `schema_` is the JSON schema of what shall come back."""
+    """What `complete` is asked; `schema_` is the JSON schema of what shall come back.
+
+    `version` is that of the words of the question, for the record. `exact`: an answer that does not
+    keep to the schema is a failure of the service, and so it is never kept for another attempt.
+    """
 
     system: str
     prompt: str
     schema_: Mapping[str, Any] = Field(alias="schema")
     name: str = Field("answer", pattern=r"^[A-Za-z0-9_-]{1,64}$")
+    version: str = Field("", pattern=r"^[A-Za-z0-9._-]{0,64}$")
+    exact: bool = False
 
 
 class _Embedding(BaseModel):
@@ -53,7 +60,18 @@ class _Chat(BaseModel):
     choices: Annotated[list[_Choice], Field(min_length=1)]
 
 
-_OBJECT: TypeAdapter[dict[str, Any]] = TypeAdapter(dict[str, Any])
+Tokens = Annotated[int, Field(ge=0, le=MOST_TOKENS)]
+
+
+class TokenUsage(BaseModel, frozen=True):
+    """What a service counts an answer at; it may leave it out."""
+
+    prompt_tokens: Tokens | None = None
+    completion_tokens: Tokens | None = None
+
+
+class _Counted(BaseModel):
+    usage: TokenUsage = TokenUsage()
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,13 +93,17 @@ class OpenAI:
         return {"vectors": _read_vectors(answer, len(asked.texts)), "model": self.model}
 
     async def complete(self, request: Any) -> dict[str, Any]:
-        """`{"system", "prompt", "schema", "name"?}` becomes `{"value": {...}, "model": ...}`.
+        """`{"system", "prompt", "schema", ...}` becomes `{"value": {...}, "model", "usage"}`.
 
-        Services keep to the schema more or less: who asks looks at the value again.
+        Services keep to the schema more or less: unless the request says `exact`, who asks looks at
+        the value again.
         """
         asked = _validate_request(ToComplete, request)
         answer = await self.endpoint.post("/chat/completions", json=_make_chat(self.model, asked))
-        return {"value": _read_value(answer), "model": self.model}
+        value = _read_value(answer)
+        if asked.exact and (where := find_mismatch(value, asked.schema_)):
+            raise DocmillError("SERVICE_FAILED", f"the answer is not as asked for: {where}")
+        return {"value": value, "model": self.model, "usage": _read_usage(answer)}
 
 
 RequestModel = TypeVar("RequestModel", ToEmbed, ToComplete)
@@ -127,7 +149,18 @@ def _read_value(answer: Any) -> dict[str, Any]:
         raise DocmillError("SERVICE_FAILED", "the answer holds no message") from exc
     if choice.message.refusal or choice.finish_reason in {"length", "content_filter"}:
         raise DocmillError("SERVICE_REFUSED", f"no whole answer: {choice.finish_reason}")
+    content = choice.message.content or ""
+    if len(content) > MOST_CHARS:
+        raise DocmillError("SERVICE_REFUSED", f"the answer has {len(content)} characters")
     try:
-        return _OBJECT.validate_python(json.loads(choice.message.content or ""))
+        return parse_object(content)
     except (ValueError, RecursionError) as exc:
         raise DocmillError("SERVICE_FAILED", "the message is not a JSON object") from exc
+
+
+def _read_usage(answer: Any) -> dict[str, int]:
+    """How many tokens it took, as far as the service tells; nonsense counts for nothing."""
+    try:
+        return _Counted.model_validate(answer).usage.model_dump(exclude_none=True)
+    except ValidationError:
+        return {}

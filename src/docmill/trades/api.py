@@ -9,7 +9,7 @@ from typing import Annotated, Any, Final, Literal
 from uuid import UUID
 
 from fastapi import APIRouter, Depends, Query
-from pydantic import BaseModel, Field, PlainSerializer, create_model
+from pydantic import BaseModel, ConfigDict, Field, PlainSerializer, create_model
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -21,10 +21,10 @@ from docmill.db.pool import Connection, read_connection, write
 from docmill.documents import queries as documents_queries
 from docmill.documents.api import DOCUMENT_LOOKUP, ListedDocument, shape_document
 from docmill.documents.originals import PdfAnswer, make_pdf_link, require_document
-from docmill.trades import queries
+from docmill.trades import edits, queries, reviews
 from docmill.trades.fields import FIELDS, NAMES, TradeField
 from docmill.trades.queries import ReviewStatus, Trade, TradeFilter, TradeId
-from docmill.web import params, problems
+from docmill.web import json_body, params, problems
 from docmill.web.params import CursorText, Instant
 from docmill.web.site import CurrentOwner, CurrentSite, Site
 
@@ -67,8 +67,14 @@ class TradeShape(TradeValues):
 
     confidence_score: float
     review_status: str = Field(examples=["pending"])
+    approved_by: str | None = Field(
+        description="The person, or the rule in words, that approved it",
+        examples=["rule: every needed value at 0.80 or surer"],
+    )
     reviewed_by: str | None
     reviewed_at: Instant | None
+    edited_by: str | None
+    edited_at: Instant | None
     created_at: Instant
     updated_at: Instant
 
@@ -135,6 +141,10 @@ class TradeAuditShape(BaseModel):
 
 
 class TradeDetail(TradeShape):
+    doubts: dict[str, str] = Field(
+        description="While it waits: why a person should look, by name of the value",
+        examples=[{"notional": "Quantity times price is 4,482.4"}],
+    )
     raw_extracted_data: dict[str, Any] = Field(description="Each value's place and confidence")
     audit: list[TradeAuditShape]
 
@@ -218,14 +228,42 @@ async def show_trade(trade_id: str, site: CurrentSite, owner: CurrentOwner) -> T
     async with read_connection(site.pool) as conn:
         trade = await require_trade(conn, owner, trade_id)
         history = await queries.list_audit(conn, trade.id)
+        threshold = await reviews.read_threshold(conn, trade.owner)
     return TradeDetail(
         **dict(shape_trade(trade)),
+        doubts=reviews.explain_draft(edits.make_draft(trade), threshold),
         raw_extracted_data=dict(trade.raw_extracted_data),
         audit=[
             TradeAuditShape(at=e.at, who=e.who, action=e.action, before=e.before, after=e.after)
             for e in history
         ],
     )
+
+
+_VALUE: Final = Annotated[str | None, Field(max_length=edits.LONGEST)]
+_GIVEN: Final[dict[str, Any]] = dict.fromkeys(NAMES, (_VALUE, None))
+TradeValuesBody = create_model("TradeValuesBody", __config__=ConfigDict(extra="forbid"), **_GIVEN)
+TradeBody = create_model(
+    "TradeBody", __base__=TradeValuesBody, direction=(str, Field(examples=["buy"]))
+)
+EDITED: Final = (*LOOKUP, "BAD_REQUEST", "TOO_LARGE", "CROSS_SITE", "REVIEW_CONFLICT")
+
+
+@router.patch(
+    "/{trade_id}",
+    summary="Change values of a trade; each change is kept with what was there before",
+    openapi_extra=json_body.describe_body(TradeValuesBody.model_json_schema()),
+    responses=problems.fault_responses(*EDITED),
+)
+async def edit_trade(
+    trade_id: str, request: Request, site: CurrentSite, owner: CurrentOwner
+) -> TradeDetail:
+    """Values are texts, null for none. An edit of what was decided opens its review again."""
+    async with read_connection(site.pool) as conn:
+        trade = await require_trade(conn, owner, trade_id)
+    wish = await json_body.read_json(request, TradeValuesBody)
+    await reviews.patch_trade(site, owner, trade, wish.model_dump(exclude_unset=True))
+    return await show_trade(trade_id, site, owner)
 
 
 @router.get(
@@ -276,10 +314,32 @@ async def review_trade(site: Site, owner: Owner, trade_id: str, status: ReviewSt
         await queries.set_review_status(conn, [trade.id], status, who=owner.key)
         return shape_trade(await require_trade(conn, owner, trade_id))
 
-    return await write(site.pool, review)
+    reviewed = await write(site.pool, review)
+    site.changes.ring()
+    return reviewed
 
 
 documents_router = APIRouter(prefix="/api/documents", tags=["documents"])
+
+
+@documents_router.post(
+    "/{document_id}/trades",
+    summary="Add a trade that was not found in a document; it waits for approval",
+    tags=["trades"],
+    openapi_extra=json_body.describe_body(TradeBody.model_json_schema()),
+    responses=problems.fault_responses(
+        *DOCUMENT_LOOKUP, "BAD_REQUEST", "TOO_LARGE", "CROSS_SITE", "REVIEW_CONFLICT"
+    ),
+)
+async def add_trade(
+    document_id: str, request: Request, site: CurrentSite, owner: CurrentOwner
+) -> TradeDetail:
+    async with read_connection(site.pool) as conn:
+        await require_document(conn, owner, document_id)
+    wish = await json_body.read_json(request, TradeBody)
+    given = wish.model_dump(exclude_unset=True)
+    added = await reviews.add_trade(site, owner, document_id, given)
+    return await show_trade(str(added), site, owner)
 
 
 class DocumentDetail(ListedDocument):

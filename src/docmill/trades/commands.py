@@ -126,6 +126,72 @@ def reject(ids: Ids, as_json: AsJson = False, url: Url = HERE, token: Token = No
     _judge(RemoteClient(url, token), ids, "reject", as_json=as_json)
 
 
+Changes = Annotated[
+    list[str], typer.Argument(metavar="FIELD=VALUE", help="Such as quantity=25; price= for none.")
+]
+
+
+@app.command()
+def edit(
+    id: Id,  # noqa: A002
+    changes: Changes,
+    as_json: AsJson = False,
+    url: Url = HERE,
+    token: Token = None,
+) -> None:
+    """Correct values of a trade; it waits for approval again.
+
+    docmill trades edit 6f0a1b2c-4d53-4e0e-9c6d-5b9a1f110b0e quantity=25 isin=DE0007236101
+    """
+    body = _parse_changes(changes)
+    edited = asyncio.run(_send(RemoteClient(url, token), "PATCH", f"{PATH}/{id}", body))
+    _print_edited(edited, as_json=as_json)
+
+
+@app.command()
+def add(
+    document: Annotated[str, typer.Argument(metavar="DOCUMENT", help="A document's id.")],
+    changes: Changes,
+    as_json: AsJson = False,
+    url: Url = HERE,
+    token: Token = None,
+) -> None:
+    """Add a trade that was not found in a document.
+
+    docmill trades add 6f0a1b2c-4d53-4e0e-9c6d-5b9a1f110b0e direction=buy name="SIEMENS AG"
+    """
+    path, body = f"/api/documents/{document}/trades", _parse_changes(changes)
+    added = asyncio.run(_send(RemoteClient(url, token), "POST", path, body))
+    _print_edited(added, as_json=as_json)
+
+
+def _parse_changes(changes: Iterable[str]) -> dict[str, str | None]:
+    """What is empty means none."""
+    found: dict[str, str | None] = {}
+    for change in changes:
+        name, equals, value = change.partition("=")
+        if not equals or not name:
+            raise typer.BadParameter(f"{change}: not FIELD=VALUE", param_hint="FIELD=VALUE")
+        found[name.strip()] = value.strip() or None
+    return found
+
+
+async def _send(
+    client: RemoteClient, method: str, path: str, body: Mapping[str, str | None]
+) -> dict[str, Any]:
+    async with client:
+        return await client.ask(method, path, json=body)
+
+
+def _print_edited(trade: Mapping[str, Any], *, as_json: bool) -> None:
+    if as_json:
+        say_json(trade)
+        return
+    say(f"{trade['id']} {trade['review_status']}")
+    for name, reason in trade["doubts"].items():
+        say(f"  {name}: {reason}")
+
+
 def _judge(client: RemoteClient, ids: list[str], verb: str, *, as_json: bool) -> None:
     judged = asyncio.run(_judge_all(client, ids, verb))
     if as_json:
@@ -189,12 +255,23 @@ def print_trade(trade: Mapping[str, Any], pdf: Mapping[str, Any]) -> None:
     evidence: dict[str, dict[str, Any]] = trade["raw_extracted_data"].get("evidence") or {}
     facts = make_table("Field", "Value", "Sure")
     for name, value in trade.items():
-        if name not in {"raw_extracted_data", "audit"} and value is not None:
+        if name not in {"raw_extracted_data", "audit", "doubts"} and value is not None:
             sure = evidence[name]["confidence"] if name in evidence else None
             facts.add_row(name, str(value), f"{100 * sure:.0f} %" if sure is not None else "")
+    for name, reason in trade["doubts"].items():
+        facts.add_row("check", f"{name}: {reason}", "")
     facts.add_row("pdf_url", pdf["pdf_url"], "")
     print_table(facts)
     history = make_table("At", "Who", "Did")
     for line in trade["audit"]:
-        history.add_row(format_time(line["at"]), line["who"], line["action"])
+        history.add_row(format_time(line["at"]), line["who"], _describe_action(line))
     print_table(history)
+
+
+def _describe_action(line: Mapping[str, Any]) -> str:
+    if line["action"] != "edited":
+        return line["action"]
+    changes = [
+        f"{name}: {line['before'].get(name)} -> {value}" for name, value in line["after"].items()
+    ]
+    return f"edited {', '.join(changes)}"

@@ -12,7 +12,7 @@ from docmill.core.fields import ValueKind
 
 @dataclass(frozen=True, slots=True)
 class TradeField:
-    """One value of a trade. None is taught or edited; all are exported.
+    """One value of a trade. All can be edited and are exported.
 
     `needed`: a trade is not sure without it. `identifies`: one of these must name the security.
     `searched`: the text search of lists looks at it. `guessed`: a service may name it in words of

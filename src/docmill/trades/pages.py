@@ -1,5 +1,6 @@
 """The trades page: find trades, judge them in place, and see the page each was read from."""
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from datetime import date
 from decimal import Decimal
@@ -10,11 +11,12 @@ from fastapi import APIRouter, Header, Query
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
+from docmill.core.owners import Owner
 from docmill.db.pool import read_connection
 from docmill.documents import queries as documents_queries
 from docmill.documents.originals import make_pdf_link
 from docmill.documents.watched import WatchedBucket
-from docmill.trades import queries
+from docmill.trades import queries, reviews
 from docmill.trades.api import require_trade, review_trade
 from docmill.trades.fields import LABELS as FIELD_LABELS
 from docmill.trades.fields import NAMES
@@ -26,6 +28,7 @@ from docmill.web.site import CurrentOwner, CurrentSite
 router = APIRouter(include_in_schema=False)
 
 SHOWN: Final = 100
+NOTES_SHOWN: Final = 4
 SURE: Final = 0.9
 DOUBTED: Final = 0.8
 VERBS: Final[dict[str, ReviewStatus]] = {
@@ -89,10 +92,12 @@ async def show_trades(
         only = asked.filter()
         found = await queries.list_trades(conn, owner, only, after=after, limit=SHOWN + 1)
         totals = await queries.sum_trades(conn, owner, only)
+        waiting = await queries.list_waiting(conn, owner, NOTES_SHOWN)
     page, last = params.cut_page(found, SHOWN, lambda one: Cursor(one.created_at, one.id))
     return render.render_page(
         "trades.html",
-        rows=[_render_row(trade) for trade in page],
+        rows=[_render_row(trade, owner) for trade in page],
+        waiting=waiting,
         totals=totals,
         asked=asked,
         more=asked.query(cursor=last) if last else "",
@@ -102,9 +107,14 @@ async def show_trades(
     )
 
 
-def _render_row(trade: Trade) -> str:
+def _render_row(trade: Trade, owner: Owner) -> str:
     return render.render_template(
-        "trade_row.html", trade=trade, grouped=group_digits, look=confidence_class(trade)
+        "trade_row.html",
+        trade=trade,
+        what=reviews.describe_trade(trade),
+        approved_by=reviews.describe_approval(trade, owner),
+        grouped=group_digits,
+        look=confidence_class(trade),
     )
 
 
@@ -133,7 +143,7 @@ async def judge_trade(
         return RedirectResponse(f"/trades/{trade_id}", status_code=303)
     async with read_connection(site.pool) as conn:
         trade = await require_trade(conn, owner, trade_id)
-    return HTMLResponse(_render_row(trade))
+    return HTMLResponse(_render_row(trade, owner))
 
 
 @router.get("/trades/{trade_id}")
@@ -148,8 +158,10 @@ async def show_trade_page(trade_id: str, site: CurrentSite, owner: CurrentOwner)
         "trade.html",
         trade=trade,
         document=document,
-        history=history,
+        history=[(line, reviews.describe_person(line.who, owner)) for line in history],
+        approved_by=reviews.describe_approval(trade, owner),
         values=_shown_values(trade),
+        doubts=list_doubts(trade.raw_extracted_data),
         sheets=_marked_pages(trade),
         look=confidence_class(trade),
     )
@@ -166,6 +178,16 @@ def _shown_values(trade: Trade) -> list[dict[str, Any]]:
             text = group_digits(value) if isinstance(value, Decimal) else str(value)
             shown.append({"name": name, "label": label, "text": text, "sure": sure})
     return shown
+
+
+def list_doubts(raw: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """What two readers tell differently: the value's label, or the trade, and a sentence."""
+    found: list[dict[str, Any]] = raw.get("differences") or []
+    names = [str(one["path"]).partition("].")[2] for one in found]
+    return [
+        (LABELS.get(name, "Trade"), str(one["reason"]))
+        for name, one in zip(names, found, strict=True)
+    ]
 
 
 def _marked_pages(trade: Trade) -> list[dict[str, Any]]:

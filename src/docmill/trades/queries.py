@@ -9,6 +9,7 @@ from uuid import UUID
 
 from psycopg import sql
 from psycopg.rows import class_row, kwargs_row
+from psycopg.types.json import Jsonb
 
 from docmill.core.fields import ValueKind
 from docmill.core.jobs import Claimed, DocumentId, JobId
@@ -38,8 +39,11 @@ class Trade:
     confidence_score: Decimal
     raw_extracted_data: Mapping[str, Any]
     review_status: str
+    approved_by: str | None
     reviewed_by: str | None
     reviewed_at: datetime | None
+    edited_by: str | None
+    edited_at: datetime | None
     created_at: datetime
     updated_at: datetime
     original_filename: str
@@ -53,8 +57,12 @@ def _make_trade(**columns: Any) -> Trade:
 # Who is noted in the audit of whatever this transaction changes.
 SET_ACTOR: Final = "SELECT set_config('docmill.who', %s, true)"
 
-# What a person reviewed stays, also when the document is read again: see decision 0022.
-FORGET: Final = "DELETE FROM trades WHERE document_id = %s AND reviewed_at IS NULL"
+SET_REASON: Final = "SELECT set_config('docmill.why', %s, true)"
+
+# What a person reviewed or edited stays, also when the document is read again: see decision 0022.
+FORGET: Final = """
+DELETE FROM trades WHERE document_id = %s AND reviewed_at IS NULL AND edited_at IS NULL
+"""
 
 _TYPES: Final = {ValueKind.AMOUNT: sql.SQL("numeric"), ValueKind.DATE: sql.SQL("date")}
 _TEXT: Final = sql.SQL("text")
@@ -72,16 +80,18 @@ def _each(template: LiteralString, fields: Iterable[TradeField] = FIELDS) -> sql
 
 WRITE: Final = sql.SQL("""
 INSERT INTO trades (document_id, job_id, owner, position, {columns}, confidence_score,
-                    raw_extracted_data, review_status)
+                    raw_extracted_data, review_status, approved_by)
 SELECT %(document_id)s, %(job_id)s, %(owner)s, r.position, {values}, r.confidence_score,
        coalesce(r.raw_extracted_data, '{{}}'),
-       CASE WHEN r.needs_review THEN 'pending' ELSE 'approved' END
+       CASE WHEN r.needs_review OR r.approved_by IS NULL THEN 'pending' ELSE 'approved' END,
+       r.approved_by
   FROM jsonb_to_recordset(%(rows)s::jsonb) AS r(
        position int, {types}, confidence_score numeric, raw_extracted_data jsonb,
-       needs_review boolean)
+       needs_review boolean, approved_by text)
  WHERE NOT EXISTS (
        SELECT FROM trades kept
-        WHERE kept.document_id = %(document_id)s AND kept.reviewed_at IS NOT NULL
+        WHERE kept.document_id = %(document_id)s
+          AND (kept.reviewed_at IS NOT NULL OR kept.edited_at IS NOT NULL)
           AND (kept.position = r.position
                OR (kept.direction, kept.quantity, kept.trade_date)
                   = (r.direction, r.quantity, r.trade_date)
@@ -122,8 +132,8 @@ class TradeFilter:
 
 SELECT_TRADES: Final = sql.SQL("""
 SELECT t.id, t.document_id, t.job_id, t.owner, t.position, {columns}, t.confidence_score,
-       t.raw_extracted_data, t.review_status, t.reviewed_by, t.reviewed_at, t.created_at,
-       t.updated_at, d.original_filename
+       t.raw_extracted_data, t.review_status, t.approved_by, t.reviewed_by, t.reviewed_at,
+       t.edited_by, t.edited_at, t.created_at, t.updated_at, d.original_filename
   FROM trades t JOIN documents d ON d.id = t.document_id
 """).format(columns=_each("t.{name}"))
 # One's own, and those of the desks one may look into; '*' stands for every desk.
@@ -218,30 +228,49 @@ WITH held AS MATERIALIZED (
      ORDER BY id FOR UPDATE)
 SELECT owner FROM owners WHERE owner IN (SELECT owner FROM held) ORDER BY owner FOR UPDATE
 """
+# What the queue shows follows the trades that are not rejected: an amount where there is one.
 SUMMARIZE: Final = """
-UPDATE jobs SET summary = coalesce(jobs.summary, '{}') || jsonb_build_object(
+UPDATE jobs SET summary =
+       coalesce(jobs.summary, '{}') - ARRAY['title', 'number', 'date', 'amount', 'currency']
+       || jsonb_strip_nulls(jsonb_build_object(
+           'title', told.first ->> 'counterparty', 'date', told.first ->> 'trade_date',
+           'number', told.alone ->> 'number', 'amount', told.alone ->> 'notional',
+           'currency', told.alone ->> 'currency',
+           'note', told.live || CASE WHEN told.live = 1 THEN ' trade' ELSE ' trades' END,
            'check', told.pending, 'state', CASE WHEN told.pending > 0 THEN 'to check'
-                                                WHEN told.approved > 0 THEN 'approved'
-                                                ELSE 'rejected' END)
-  FROM (SELECT job_id, count(*) FILTER (WHERE review_status = 'pending') AS pending,
-               count(*) FILTER (WHERE review_status = 'approved') AS approved
+                                                WHEN told.live > 0 THEN 'approved'
+                                                ELSE 'rejected' END))
+  FROM (SELECT *, CASE WHEN live = 1 THEN first END AS alone FROM (
+        SELECT job_id, count(*) FILTER (WHERE review_status = 'pending') AS pending,
+               count(*) FILTER (WHERE review_status <> 'rejected') AS live,
+               (array_agg(jsonb_build_object(
+                   'counterparty', counterparty, 'trade_date', trade_date::text,
+                   'number', coalesce(isin, ticker), 'notional', notional::text,
+                   'currency', currency)
+                   ORDER BY review_status = 'rejected', position))[1] AS first
           FROM trades WHERE job_id IN (SELECT job_id FROM trades WHERE id = ANY(%(ids)s))
-         GROUP BY job_id) AS told
+         GROUP BY job_id) AS counted) AS told
  WHERE jobs.id = told.job_id
 """
 REVIEW: Final = """
 UPDATE trades SET review_status = %(status)s, updated_at = now(),
        reviewed_by = CASE WHEN %(status)s <> 'pending' THEN %(who)s END,
        reviewed_at = CASE WHEN %(status)s <> 'pending' THEN now() END
- WHERE id = ANY(%(ids)s)
+ WHERE id = ANY(%(ids)s) AND (review_status <> %(status)s OR reviewed_at IS NULL)
 """
 
 
 async def set_review_status(
-    conn: Connection, trade_ids: Sequence[TradeId], status: ReviewStatus, *, who: str
+    conn: Connection,
+    trade_ids: Sequence[TradeId],
+    status: ReviewStatus,
+    *,
+    who: str,
+    reason: str = "",
 ) -> int:
-    """Approve, reject or reopen; how many there were."""
+    """Approve, reject or reopen those that are not so already; how many there were."""
     await conn.execute(SET_ACTOR, (who,))
+    await conn.execute(SET_REASON, (reason,))
     args = {"ids": list(trade_ids), "status": status, "who": who}
     await conn.execute(HOLD_JOBS, args)
     changed = (await conn.execute(REVIEW, args)).rowcount
@@ -295,3 +324,164 @@ OF_DOCUMENT: Final = SELECT_TRADES + sql.SQL(" WHERE t.document_id = %s ORDER BY
 async def trades_of_document(conn: Connection, document_id: DocumentId) -> list[Trade]:
     async with conn.cursor(row_factory=kwargs_row(_make_trade)) as cur:
         return await (await cur.execute(OF_DOCUMENT, (document_id,))).fetchall()
+
+
+# The latest line of a document's history: whoever changes its trades says which one they saw.
+REVISION: Final = "SELECT coalesce(max(id), 0) FROM trade_audit WHERE document_id = %s"
+
+
+async def find_revision(conn: Connection, document_id: DocumentId) -> int:
+    row = await (await conn.execute(REVISION, (document_id,))).fetchone()
+    return row[0] if row else 0
+
+
+HOLD_TRADES: Final = "SELECT id FROM trades WHERE document_id = %s ORDER BY id FOR UPDATE"
+
+
+async def hold_trades(conn: Connection, document: DocumentId, ids: Sequence[TradeId]) -> int:
+    """Nobody else changes the document's trades until the transaction ends; its revision."""
+    await conn.execute(HOLD_JOBS, {"ids": list(ids)})
+    await conn.execute(HOLD_TRADES, (document,))
+    return await find_revision(conn, document)
+
+
+EDIT: Final = sql.SQL("""
+UPDATE trades SET {values}, raw_extracted_data = raw_extracted_data || %(raw)s,
+       review_status = 'pending', reviewed_by = NULL, reviewed_at = NULL,
+       edited_by = %(who)s, edited_at = now(), updated_at = now()
+ WHERE id = %(id)s
+""").format(
+    values=sql.SQL(", ").join(
+        sql.SQL("{} = {}").format(sql.Identifier(name), sql.Placeholder(name)) for name in NAMES
+    )
+)
+
+
+async def edit_trade(
+    conn: Connection,
+    trade_id: TradeId,
+    values: Mapping[str, TradeValue],
+    evidence: Mapping[str, Any],
+    *,
+    who: str,
+) -> None:
+    """Other values than were read. What was decided on is open again."""
+    await conn.execute(SET_ACTOR, (who,))
+    raw = Jsonb({"evidence": evidence})
+    await conn.execute(EDIT, {**values, "id": trade_id, "raw": raw, "who": who})
+
+
+CHECK: Final = """
+WITH kept AS (
+    UPDATE trades SET raw_extracted_data = raw_extracted_data || %(raw)s, updated_at = now()
+     WHERE id = %(id)s RETURNING id, document_id)
+INSERT INTO trade_audit (trade_id, document_id, who, action, after)
+SELECT id, document_id, %(who)s, 'checked', %(values)s FROM kept
+"""
+
+
+async def check_trade(
+    conn: Connection,
+    trade_id: TradeId,
+    values: Mapping[str, str],
+    evidence: Mapping[str, Any],
+    *,
+    who: str,
+) -> None:
+    """A person says that these values are right as they are."""
+    raw = Jsonb({"evidence": evidence})
+    args = {"id": trade_id, "raw": raw, "who": who, "values": Jsonb(values)}
+    await conn.execute(CHECK, args)
+
+
+ADD: Final = sql.SQL("""
+INSERT INTO trades (document_id, job_id, owner, position, {columns}, confidence_score,
+                    raw_extracted_data, edited_by, edited_at)
+SELECT d.id, %(job_id)s, d.owner,
+       (SELECT coalesce(max(position) + 1, 0) FROM trades WHERE document_id = d.id), {values}, 1,
+       %(raw)s, %(who)s, now()
+  FROM documents d WHERE d.id = %(document_id)s
+RETURNING id
+""").format(columns=_each("{name}"), values=sql.SQL(", ").join(map(sql.Placeholder, NAMES)))
+
+
+async def add_trade(
+    conn: Connection,
+    source: tuple[DocumentId, JobId | None],
+    values: Mapping[str, TradeValue],
+    evidence: Mapping[str, Any],
+    *,
+    who: str,
+) -> TradeId:
+    """One that the reader did not see; it waits for approval as others do."""
+    await conn.execute(SET_ACTOR, (who,))
+    document_id, job_id = source
+    raw = Jsonb({"source": "person", "evidence": evidence})
+    args = {**values, "document_id": document_id, "job_id": job_id, "raw": raw, "who": who}
+    row = await (await conn.execute(ADD, args)).fetchone()
+    assert row is not None, "the document is there, for its trades are held"
+    return row[0]
+
+
+async def summarize_jobs(conn: Connection, trade_ids: Sequence[TradeId]) -> None:
+    await conn.execute(SUMMARIZE, {"ids": list(trade_ids)})
+
+
+@dataclass(frozen=True, slots=True)
+class NoteAudit:
+    """One line of the history of a document's trades."""
+
+    id: int
+    trade_id: TradeId
+    at: datetime
+    who: str
+    action: str
+    before: dict[str, Any] | None
+    after: dict[str, Any] | None
+
+
+AUDIT_OF_DOCUMENT: Final = """
+SELECT id, trade_id, at, who, action, before, after FROM trade_audit
+ WHERE document_id = %s AND id > %s ORDER BY id
+"""
+
+
+async def list_note_audit(
+    conn: Connection, document_id: DocumentId, since: int = 0
+) -> list[NoteAudit]:
+    async with conn.cursor(row_factory=class_row(NoteAudit)) as cur:
+        return await (await cur.execute(AUDIT_OF_DOCUMENT, (document_id, since))).fetchall()
+
+
+@dataclass(frozen=True, slots=True)
+class WaitingNote:
+    """A document some of whose trades wait for a person."""
+
+    document_id: DocumentId
+    filename: str
+    counterparty: str | None
+    pending: int
+    notes: int
+    since: datetime
+
+
+# The oldest first: whoever waits longest is served first.
+WAITING: Final = (
+    sql.SQL("""
+SELECT t.document_id, d.original_filename AS filename, min(t.counterparty) AS counterparty,
+       count(*) AS pending, count(*) OVER () AS notes, min(t.created_at) AS since
+  FROM trades t JOIN documents d ON d.id = t.document_id
+""")
+    + VISIBLE
+    + sql.SQL("""
+   AND t.review_status = 'pending'
+ GROUP BY t.document_id, d.original_filename ORDER BY min(t.created_at), t.document_id
+ LIMIT %(limit)s
+""")
+)
+
+
+async def list_waiting(conn: Connection, asker: Owner, limit: int) -> list[WaitingNote]:
+    args = {"owner": asker.key, "desks": list(asker.desks), "limit": limit}
+    async with conn.cursor(row_factory=class_row(WaitingNote)) as cur:
+        return await (await cur.execute(WAITING, args)).fetchall()

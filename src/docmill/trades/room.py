@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from docmill.core.plugins import Command, MenuEntry, Room, Table
+from docmill.core.plugins import Command, JobLink, MenuEntry, Room, Table
 
 room: Final = Room(
     name="trades",
@@ -11,6 +11,8 @@ room: Final = Room(
     package="docmill.trades",
     titles={"trades": "Trade note"},
     show="docmill.trades.show:show_trades",
+    waiting="docmill.trades.reviews:find_waiting",
+    judge="docmill.trades.scoring:judge_trades",
     tables=(
         Table(
             rows="trades",
@@ -21,8 +23,11 @@ room: Final = Room(
     routers=(
         "docmill.trades.api:router",
         "docmill.trades.api:documents_router",
+        "docmill.trades.review_api:router",
+        "docmill.trades.review_pages:router",
         "docmill.trades.pages:router",
     ),
+    job_links=(JobLink("Review", "check", "/trades/jobs/{id}"),),
     menu=(MenuEntry("trades", "/trades", "Trades", position=10),),
     commands=(
         Command(
@@ -31,6 +36,6 @@ room: Final = Room(
             summary="Trades read from broker notes.",
         ),
     ),
-    settings=("review_threshold",),
+    settings=("review_threshold", "trades_reader"),
     run_options="docmill.jobs.preferences:read_run_options",
 )

@@ -14,6 +14,7 @@ from docmill import __version__
 from docmill.core.faults import DocmillError
 from docmill.db.pool import connection
 from docmill.web import docs_page, error_pages, health, render
+from docmill.web.cors import Origins
 from docmill.web.middleware import Hosts, RequestMiddleware
 from docmill.web.openapi import make_openapi
 from docmill.web.params import check_texts
@@ -52,9 +53,12 @@ def create_app(
     app.openapi = make_openapi(app)
     app.state.site = site
     app.state.fault_facts = {"maxSize": site.config.max_upload_bytes}
-    hosts = Hosts(site.config.hosts)
     app.add_middleware(
-        RequestMiddleware, metrics=site.metrics, under_way=site.under_way, hosts=hosts
+        RequestMiddleware,
+        metrics=site.metrics,
+        under_way=site.under_way,
+        hosts=Hosts(site.config.hosts),
+        origins=Origins(site.config.origins),
     )
     for router in (*routers, health.router, docs_page.router):
         app.include_router(router)

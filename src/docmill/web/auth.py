@@ -1,157 +1,29 @@
-"""Who asks: the owner behind a session cookie or a token, and whether a page of ours sent it."""
+"""Who asks: the owner behind a cookie, a token or a key, and whether a page of ours sent it."""
 
-import asyncio
-import base64
-import hmac
-import re
-import secrets
 from dataclasses import dataclass
-from typing import Any, Final, cast
+from typing import Final
 from urllib.parse import urlsplit
 
-import jwt
+import structlog
 from starlette.datastructures import Headers
 from starlette.requests import Request
 
 from docmill.core import owners
 from docmill.core.faults import DocmillError
-from docmill.core.owners import Owner, OwnerKey
-from docmill.core.texts import clean_text
-from docmill.db.pool import Connection, Pool, read_connection
-from docmill.web.config import TokenConfig, WebConfig
+from docmill.core.owners import Owner
+from docmill.db.pool import Pool
+from docmill.web import api_keys
+from docmill.web.api_keys import KeyReader
+from docmill.web.config import WebConfig
+from docmill.web.sessions import Sessions, SignedInSessions
+from docmill.web.tokens import EXPIRED, MISSING, TokenReader, make_unauthorized
 
-COOKIE: Final = "docmill_session"
-# Browsers take a cookie of this name only from the very host itself, over TLS: no neighbour of a
-# shared domain can plant one.
-SECURE_COOKIE: Final = f"__Host-{COOKIE}"
-# A secret, and the proof that we issued it. Those of the first version had no proof.
-COOKIE_FORM: Final = re.compile(r"([A-Za-z0-9_-]{43})(?:\.([A-Za-z0-9_-]{43}))?")
-COOKIE_SECONDS: Final = 365 * 24 * 3600
+log = structlog.get_logger()
+
 SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS"})
-SECRET_BYTES: Final = 32
-LONGEST_TOKEN: Final = 8192
-LONGEST_SUBJECT: Final = 255
-LONGEST_DESK: Final = 255
-MOST_DESKS: Final = 100
 PROXIES: Final = ("forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip")
-# What a broken token, or one with claims of odd types, makes the libraries raise besides their own.
-ODD_CLAIMS: Final = (TypeError, ValueError, OverflowError, RecursionError, AttributeError)
-
-
-class TokenReader:
-    """Believes tokens by fixed rules; keeps the keys fetched from the issuer for a while."""
-
-    def __init__(self, config: TokenConfig) -> None:
-        self._config: TokenConfig = config
-        self._keys: jwt.PyJWKClient | None = None
-        if config.jwks_url:
-            self._keys = jwt.PyJWKClient(config.jwks_url, timeout=5)
-
-    async def owner(self, token: str) -> Owner:
-        if len(token) > LONGEST_TOKEN:
-            raise DocmillError("UNAUTHORIZED", "the token is too long")
-        try:
-            claims = await self._claims(token)
-        except jwt.PyJWKClientConnectionError as exc:
-            raise DocmillError("KEYS_UNREACHABLE", str(exc), retryAfter=10) from exc
-        except (jwt.PyJWTError, *ODD_CLAIMS) as exc:
-            raise DocmillError("UNAUTHORIZED", type(exc).__name__) from exc
-        subject: Any = claims["sub"]
-        if not _is_name(subject, LONGEST_SUBJECT):
-            raise DocmillError("UNAUTHORIZED", "the subject is not usable")
-        return owners.user(
-            subject,
-            premium=claims.get(self._config.premium_claim) is True,
-            desks=self._desks(subject, claims.get(self._config.desk_claim)),
-        )
-
-    def _desks(self, subject: str, claim: Any) -> tuple[str, ...]:
-        """The desks a user may look into: all for those the operator names, else by the claim."""
-        if subject in self._config.desk_users or claim is True:
-            return ("*",)
-        names: Any = [claim] if isinstance(claim, str) else claim
-        if not isinstance(names, list):
-            return ()
-        given = cast("list[Any]", names)[:MOST_DESKS]
-        return tuple(name for name in given if _is_name(name, LONGEST_DESK))
-
-    async def _claims(self, token: str) -> dict[str, Any]:
-        """The header's algorithm chooses among keys, never how a key is used."""
-        algorithm = jwt.get_unverified_header(token).get("alg")
-        if algorithm == "HS256" and self._config.secret:
-            return self._decode(token, self._config.secret, "HS256")
-        if algorithm in ("RS256", "ES256") and self._keys:
-            key = await asyncio.to_thread(self._keys.get_signing_key_from_jwt, token)
-            return self._decode(token, key.key, algorithm)
-        raise jwt.InvalidAlgorithmError("no key for this algorithm")
-
-    def _decode(self, token: str, key: Any, algorithm: str) -> dict[str, Any]:
-        config = self._config
-        return jwt.decode(
-            token,
-            key,
-            algorithms=[algorithm],
-            audience=config.audience,
-            issuer=config.issuer,
-            options={
-                "require": ["exp", "sub"],
-                "verify_aud": config.audience is not None,
-                "verify_iss": config.issuer is not None,
-                "enforce_minimum_key_length": True,
-            },
-        )
-
-
-def _is_name(given: Any, longest: int) -> bool:
-    """Whether a claim is a text that can name somebody."""
-    return isinstance(given, str) and 0 < len(given) <= longest and clean_text(given) == given
-
-
-class Sessions:
-    """The cookies of anonymous sessions. A session that we did not issue is never taken."""
-
-    def __init__(self, pool: Pool, *, secure: bool) -> None:
-        self.cookie: str = SECURE_COOKIE if secure else COOKIE
-        self._pool: Pool = pool
-        self._secure: bool = secure
-        self._key: bytes | None = None
-        self._asking: asyncio.Lock = asyncio.Lock()
-
-    async def owner(self, request: Request) -> Owner:
-        """The session of the cookie, or a new one whose cookie goes out with the answer."""
-        found = COOKIE_FORM.fullmatch(request.cookies.get(self.cookie, ""))
-        secret, proof = (found[1], found[2]) if found else ("", None)
-        if proof and hmac.compare_digest(proof, await self._proof(secret)):
-            return owners.session(secret)
-        if not secret or proof or not await self._is_of_the_first_version(secret):
-            secret = secrets.token_urlsafe(SECRET_BYTES)
-        request.state.set_cookie = self._line(secret, await self._proof(secret))
-        return owners.session(secret)
-
-    async def _is_of_the_first_version(self, secret: str) -> bool:
-        """One without a proof that has owned something: nobody gets that far with one now.
-
-        Where cookies are secure they had another name then, so there is none to know again.
-        """
-        async with read_connection(self._pool) as conn:
-            return await owner_exists(conn, owners.session(secret).key)
-
-    async def _proof(self, secret: str) -> str:
-        digest = hmac.digest(await self._shared_key(), secret.encode(), "sha256")
-        return base64.urlsafe_b64encode(digest).decode().rstrip("=")
-
-    async def _shared_key(self) -> bytes:
-        """Asked for once, however many come at once."""
-        async with self._asking:
-            if self._key is None:
-                fresh = secrets.token_bytes(SECRET_BYTES)
-                async with read_connection(self._pool) as conn:
-                    self._key = await share_secret(conn, "sessions", fresh)
-            return self._key
-
-    def _line(self, secret: str, proof: str) -> str:
-        attributes = f"Max-Age={COOKIE_SECONDS}; Path=/; HttpOnly; SameSite=Lax"
-        return f"{self.cookie}={secret}.{proof}; {attributes}{'; Secure' if self._secure else ''}"
+# Where users are known, by tokens and by signing in.
+USER_MODES: Final = frozenset({"jwt", "both"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,25 +33,86 @@ class Authenticator:
     config: WebConfig
     tokens: TokenReader
     sessions: Sessions
+    signed_in: SignedInSessions
+    keys: KeyReader
+
+    @classmethod
+    def create(cls, config: WebConfig, pool: Pool) -> "Authenticator":
+        secure = config.secure_cookies
+        sessions, signed_in = Sessions(pool, secure=secure), SignedInSessions(pool, secure=secure)
+        return cls(config, TokenReader(config.tokens), sessions, signed_in, KeyReader(pool))
 
     async def identify(self, request: Request) -> Owner:
         """The owner who asks, or the refusal."""
         return await self.identify_by(bearer_token(request.headers), request)
 
     async def identify_by(self, token: str | None, request: Request) -> Owner:
-        """As `identify`, with the token from wherever it was sent."""
+        """As `identify`, with the token from wherever it was sent. Each attempt is logged once."""
+        way = self._name_way(token)
+        try:
+            owner = await self._find_owner(token, request)
+        except DocmillError as exc:
+            _log_refusal(request, way, exc)
+            raise
+        if way != "session":
+            log.info("auth.accepted", way=way, owner=owner.key, request=_request_id(request))
+        return owner
+
+    async def _find_owner(self, token: str | None, request: Request) -> Owner:
         mode = self.config.auth_mode
         if mode == "local":
             check_local(request)
+        if is_key(token):
+            owner = await self.keys.owner(token or "")
+            api_keys.check_scope(owner, owners.READ if request.method in SAFE else owners.WRITE)
+            return owner
+        if mode == "local":
             return owners.LOCAL
-        if mode != "session" and (token is not None or mode == "jwt"):
-            if not token:
-                raise DocmillError("UNAUTHORIZED", "no token")
+        if token is not None and mode in USER_MODES:
             return await self.tokens.owner(token)
+        return await self._find_by_cookie(request)
+
+    async def _find_by_cookie(self, request: Request) -> Owner:
+        mode = self.config.auth_mode
+        known = self.signed_in.cookie in request.cookies
+        if mode == "jwt" and not known:
+            raise make_unauthorized(MISSING, "no token")
         # Also without a cookie: the answer would bring a new one and lose the sender his session.
         if request.method not in SAFE:
-            check_same_site(request.headers)
+            check_same_site(request)
+        if mode in USER_MODES and (person := await self.signed_in.find(request)):
+            request.state.signed_in = person
+            return person.owner
+        if mode == "jwt":
+            raise make_unauthorized(EXPIRED, "the session has ended")
         return await self.sessions.owner(request)
+
+    def _name_way(self, token: str | None) -> str:
+        if is_key(token):
+            return "key"
+        return "token" if token is not None and self.config.auth_mode in USER_MODES else "session"
+
+
+def is_key(token: str | None) -> bool:
+    """Whether it is meant to be a key of ours, good or not."""
+    return token is not None and token.startswith(api_keys.PREFIX)
+
+
+def _log_refusal(request: Request, way: str, exc: DocmillError) -> None:
+    if exc.fault.status >= 500:
+        return  # the database or the issuer is away: nobody was refused
+    log.warning(
+        "auth.refused",
+        way=way,
+        code=exc.fault.code,
+        why=exc.detail or exc.facts.get("scope"),
+        address=request.client.host if request.client else None,
+        request=_request_id(request),
+    )
+
+
+def _request_id(request: Request) -> str | None:
+    return getattr(request.state, "request_id", None)
 
 
 def check_local(request: Request) -> None:
@@ -191,7 +124,7 @@ def check_local(request: Request) -> None:
         raise DocmillError("NOT_LOCAL")
     follows = request.headers.get("sec-fetch-mode") == "navigate"
     if request.method not in SAFE or not follows:
-        check_same_site(request.headers)
+        check_same_site(request)
 
 
 def bearer_token(headers: Headers) -> str | None:
@@ -203,8 +136,14 @@ def bearer_token(headers: Headers) -> str | None:
     return token.strip() if scheme.lower() == "bearer" else ""
 
 
-def check_same_site(headers: Headers) -> None:
-    """Browsers say where a request comes from; programs say nothing and are let through."""
+def check_same_site(request: Request) -> None:
+    """Browsers say where a request comes from; programs say nothing and are let through.
+
+    The pages of an origin that the operator names are as good as ours.
+    """
+    if getattr(request.state, "is_allowed_origin", False):
+        return
+    headers = request.headers
     if headers.get("sec-fetch-site", "none") in {"cross-site", "same-site"}:
         raise DocmillError("CROSS_SITE")
     origin = headers.get("origin")
@@ -223,27 +162,3 @@ def _origin_host(origin: str) -> str | None:
         return urlsplit(origin).netloc.lower() or None
     except ValueError:
         return None
-
-
-OWNER_EXISTS: Final = "SELECT EXISTS (SELECT FROM owners WHERE owner = %s)"
-
-
-async def owner_exists(conn: Connection, owner: OwnerKey) -> bool:
-    """Whether the owner was ever here with something to keep."""
-    row = await (await conn.execute(OWNER_EXISTS, (owner,))).fetchone()
-    assert row is not None
-    return row[0]
-
-
-FIND_SHARED: Final = "SELECT secret FROM secrets WHERE name = %s"
-ADD_SHARED: Final = "INSERT INTO secrets (name, secret) VALUES (%s, %s) ON CONFLICT DO NOTHING"
-
-
-async def share_secret(conn: Connection, name: str, fresh: bytes) -> bytes:
-    """The secret of that name that all processes share: `fresh` where there is none yet."""
-    row = await (await conn.execute(FIND_SHARED, (name,))).fetchone()
-    if row is None:
-        await conn.execute(ADD_SHARED, (name, fresh))
-        row = await (await conn.execute(FIND_SHARED, (name,))).fetchone()
-    assert row is not None
-    return bytes(row[0])

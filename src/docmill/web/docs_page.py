@@ -23,6 +23,7 @@ GROUPS: Final = {
     "jobs": "Jobs",
     "results": "Results",
     "reviews": "Reviews",
+    "account": "Account and keys",
     "settings": "Settings",
     "profile": "Settings",
     "trades": "Trades",

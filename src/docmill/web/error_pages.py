@@ -1,9 +1,11 @@
 """Faults as pages for people who typed an address; programs get the problem document as ever."""
 
 from collections.abc import Awaitable, Callable
+from http import HTTPStatus
+from urllib.parse import urlencode
 
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response
 
 from docmill.core.faults import FAULTS, DocmillError
 from docmill.web import problems, render
@@ -28,12 +30,23 @@ async def _show_page(request: Request, exc: Exception, answer: AnswerProblem) ->
     told = await answer(request, exc)
     if not _wants_html(request):
         return told
+    if told.status_code == HTTPStatus.UNAUTHORIZED and _offers_sign_in(request):
+        return RedirectResponse(f"/sign-in?{urlencode({'after': _own_path(request)})}", 303)
     code = exc.fault.code if isinstance(exc, DocmillError) else request.state.fault["code"]
     page = render.render_page("error.html", status=told.status_code, fault=FAULTS[code])
     for name, value in told.headers.items():
         if name not in {"content-type", "content-length"}:
             page.headers[name] = value
     return page
+
+
+def _offers_sign_in(request: Request) -> bool:
+    return request.app.state.site.config.sign_in.issuer is not None
+
+
+def _own_path(request: Request) -> str:
+    query = request.url.query
+    return f"{request.url.path}?{query}" if query else request.url.path
 
 
 def _wants_html(request: Request) -> bool:

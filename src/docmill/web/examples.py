@@ -32,7 +32,16 @@ BODIES: Final[Mapping[str, Any]] = {
     },
     "POST /api/reviews/{job_id}/check": {"edits": [{"path": "totals.net", "value": "1250.00"}]},
     "POST /api/reviews/{job_id}/reject": {"revision": 0, "reason": "not an invoice"},
+    "POST /api/documents/{document_id}/trades/edits": {
+        "revision": 0,
+        "edits": [{"path": "lines[0]", "value": {"direction": "buy", "name": "SIEMENS AG"}}],
+    },
+    "POST /api/documents/{document_id}/trades/check": {
+        "edits": [{"path": "lines[0].quantity", "value": "25"}]
+    },
+    "POST /api/documents/{document_id}/trades/reject": {"revision": 0, "reason": "a copy"},
     "PUT /api/profile": {"tin": "01.234.567.8-901.000", "trx_code": "04"},
+    "POST /api/keys": {"name": "nightly import", "scopes": ["read"], "expires_days": 90},
     "POST /api/reprocess": {"pipeline": "invoice"},
 }
 # A signed address comes whole with an answer, and a stream of events has no end.

@@ -1,7 +1,7 @@
 """How much one may ask for: buckets of tokens, by owner and, for the anonymous, by address.
 
 Uploads of an owner are counted in the database, for all web processes together. Addresses and
-reads are counted here: with several web processes each allows as much.
+reads are counted in Redis where there is one, else here: then each web process allows as much.
 """
 
 import ipaddress
@@ -14,6 +14,7 @@ from typing import Final
 
 from starlette.requests import Request
 
+from docmill.cache import Cache
 from docmill.core.faults import DocmillError
 from docmill.core.owners import Owner, OwnerKey
 from docmill.db.pool import Connection, Pool, connection
@@ -78,6 +79,23 @@ class TokenBuckets:
         return self._pace.grant(given, full_at - now)
 
 
+class SharedBuckets:
+    """Buckets that all web processes share; while they can't be, those of this process."""
+
+    def __init__(self, kind: str, pace: UploadRate, cache: Cache) -> None:
+        self._kind: str = kind
+        self._pace: UploadRate = pace
+        self._cache: Cache = cache
+        self._own: TokenBuckets = TokenBuckets(pace)
+
+    async def take(self, name: str, wanted: int = 1) -> Grant:
+        pace = self._pace
+        shared = await self._cache.take(
+            f"{self._kind}:{name}", wanted, step=pace.seconds, burst=pace.burst
+        )
+        return pace.grant(*shared) if shared else self._own.take(name, wanted)
+
+
 @dataclass(frozen=True, slots=True)
 class RequestSender:
     """Who asks, and from where. `is_new` when no session of ours came with the request."""
@@ -94,31 +112,31 @@ class RequestSender:
 class RateLimits:
     """The limits of one web process."""
 
-    def __init__(self, config: WebConfig, pool: Pool) -> None:
+    def __init__(self, config: WebConfig, pool: Pool, cache: Cache) -> None:
         self._pool: Pool = pool
         self._uploads: UploadRate | None = None
         if config.uploads_per_minute:
             self._uploads = UploadRate(config.uploads_per_minute, config.uploads_burst)
         self._proxies: Sequence[str] = config.trusted_proxies
         pace = self._uploads or UploadRate(1, 1)
-        self._newcomers: TokenBuckets = TokenBuckets(pace)
-        self._neighbours: TokenBuckets = TokenBuckets(
-            UploadRate(PEOPLE * pace.per_minute, PEOPLE * pace.burst)
+        self._newcomers: SharedBuckets = SharedBuckets("new", pace, cache)
+        self._neighbours: SharedBuckets = SharedBuckets(
+            "address", UploadRate(PEOPLE * pace.per_minute, PEOPLE * pace.burst), cache
         )
-        self._reads: TokenBuckets | None = None
+        self._reads: SharedBuckets | None = None
         if reads := config.reads_per_minute:
-            self._reads = TokenBuckets(UploadRate(reads, reads))
+            self._reads = SharedBuckets("reads", UploadRate(reads, reads), cache)
 
     def sender(self, request: Request, owner: Owner) -> RequestSender:
         is_new = getattr(request.state, "set_cookie", None) is not None
         return RequestSender(owner, client_address(request, self._proxies), is_new)
 
-    def check_read(self, sender: RequestSender) -> None:
+    async def check_read(self, sender: RequestSender) -> None:
         """Raises TOO_MANY_REQUESTS; who comes without a session is counted by address."""
         if self._reads is None:
             return
         name = sender.address if sender.is_new else sender.owner.key
-        grant = self._reads.take(name)
+        grant = await self._reads.take(name)
         if not grant.given:
             raise DocmillError("TOO_MANY_REQUESTS", retryAfter=grant.retry_after)
 
@@ -129,9 +147,9 @@ class RateLimits:
             return Grant(wanted)
         tightest = Grant(wanted)
         if sender.is_anonymous:
-            tightest = self._neighbours.take(sender.address, wanted)
+            tightest = await self._neighbours.take(sender.address, wanted)
         if sender.is_new:
-            tightest = min(tightest, self._newcomers.take(sender.address, tightest.given))
+            tightest = min(tightest, await self._newcomers.take(sender.address, tightest.given))
         if not tightest.given:
             return tightest
         async with connection(self._pool) as conn:

@@ -40,6 +40,10 @@ class Metrics:
         self.uploads: Counter = self.counter(
             "uploads", "Files sent to this process, by outcome or fault", "outcome"
         )
+        self.cache_lookups: Counter = self.counter(
+            "cache_lookups", "Answers looked for in the cache; outage: of the database",
+            "kind", "outcome",
+        )  # fmt: skip
         self.damaged: Counter = self.counter(
             "damaged_objects", "Times a stored object was not sent because it is damaged"
         )

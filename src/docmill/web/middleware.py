@@ -17,6 +17,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from docmill.core.faults import FAULTS, DocmillError
 from docmill.web import problems
+from docmill.web.cors import Origins
 from docmill.web.metrics import Metrics
 
 _HOST: Final = re.compile(r"(\[[0-9a-f:.]+\]|[^\s:/?#@\[\]\\]+)(?::\d{0,5})?")
@@ -108,9 +109,16 @@ class RequestMiddleware:
     """Wraps the whole application; `under_way` are the tasks that answer requests now."""
 
     def __init__(
-        self, app: ASGIApp, metrics: Metrics, under_way: set[asyncio.Task[object]], hosts: Hosts
+        self,
+        app: ASGIApp,
+        *,
+        metrics: Metrics,
+        under_way: set[asyncio.Task[object]],
+        hosts: Hosts,
+        origins: Origins,
     ) -> None:
         self._app: ASGIApp = app
+        self._origins: Origins = origins
         self._hosts: Hosts = hosts
         self._metrics: Metrics = metrics
         self._under_way: set[asyncio.Task[object]] = under_way
@@ -119,7 +127,7 @@ class RequestMiddleware:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        exchange = Exchange(scope, receive, send)
+        exchange = Exchange(scope, receive, send, self._origins)
         started = time.perf_counter()
         task = asyncio.current_task()
         assert task is not None
@@ -132,9 +140,12 @@ class RequestMiddleware:
             self._note(exchange, time.perf_counter() - started)
 
     async def _answer(self, exchange: "Exchange") -> None:
-        scope = exchange.scope
-        if not self._hosts.allow(scope["path"], Headers(scope=scope)):
+        scope, headers = exchange.scope, Headers(scope=exchange.scope)
+        if not self._hosts.allow(scope["path"], headers):
             await exchange.refuse("WRONG_HOST")
+            return
+        if preflight := self._origins.answer_preflight(scope["method"], headers):
+            await preflight(scope, exchange.receive, exchange.send)
             return
         try:
             await self._app(scope, exchange.receive, exchange.send)
@@ -165,11 +176,13 @@ class RequestMiddleware:
 class Exchange:
     """One request and its answer, watched while they pass."""
 
-    def __init__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    def __init__(self, scope: Scope, receive: Receive, send: Send, origins: Origins) -> None:
         self.scope: Scope = scope
+        self._origins: Origins = origins
         self.request_id: str = str(uuid4())
         self.state: dict[str, Any] = scope.setdefault("state", {})
         self.state["request_id"] = self.request_id
+        self.state["is_allowed_origin"] = origins.allow(Headers(scope=scope))
         self.status: int = 0
         self._receive: Receive = receive
         self._send: Send = send
@@ -252,6 +265,7 @@ class Exchange:
             headers.setdefault(name, value)
         headers.setdefault("cache-control", "no-store")
         headers["x-request-id"] = self.request_id
+        self._origins.dress(Headers(scope=self.scope), headers)
         if cookie := self.state.get("set_cookie"):
             headers.append("set-cookie", cookie)
         headers.update(self.state.get("rate_limit", {}))

@@ -22,7 +22,8 @@ SECURITY_SCHEMES: Final = {
         "type": "http",
         "scheme": "bearer",
         "bearerFormat": "JWT",
-        "description": "A token of your issuer, with AUTH_MODE=jwt or both; its `sub` is the owner",
+        "description": "A token of your issuer, with AUTH_MODE=jwt or both; its `sub` is the "
+        "owner. Or, in every mode, a key that POST /api/keys made",
     },
     SESSION: {
         "type": "apiKey",
@@ -131,7 +132,8 @@ def _list_codes_before(path: str, method: str, operation: dict[str, Any]) -> lis
     if method == "get":
         codes.append("TOO_MANY_REQUESTS")
     if "401" in operation["responses"]:  # it asks who asks
-        codes += ["UNAUTHORIZED", "KEYS_UNREACHABLE", "NOT_LOCAL", "CROSS_SITE", *TROUBLES]
+        codes += ["UNAUTHORIZED", "KEYS_UNREACHABLE", "NOT_LOCAL", "CROSS_SITE", "SCOPE_MISSING"]
+        codes += TROUBLES
     return codes
 
 

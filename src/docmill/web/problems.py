@@ -21,7 +21,8 @@ LOOKUP_FAULTS: Final = ("UNAUTHORIZED", "FORBIDDEN", "JOB_NOT_FOUND", "DATABASE_
 UPLOAD_FAULTS: Final = (
     "NOT_PDF", "UNSUPPORTED_TYPE", "UNKNOWN_PIPELINE", "UNKNOWN_MAPPING", "NO_FILE", "EMPTY_FILE",
     "TOO_MANY_FILES", "BAD_REQUEST", "UNAUTHORIZED", "CROSS_SITE", "TOO_SLOW", "TOO_LARGE",
-    "KEY_REUSED", "RATE_LIMITED", "IO_ERROR", "DATABASE_DOWN", "DISK_FULL", "BUSY",
+    "KEY_REUSED", "RATE_LIMITED", "QUOTA_JOBS", "QUOTA_FILES", "QUOTA_BYTES", "IO_ERROR",
+    "DATABASE_DOWN", "DISK_FULL", "BUSY",
 )  # fmt: skip
 CODE_OF_STATUS: Final = {404: "NOT_FOUND", 405: "METHOD_NOT_ALLOWED", 503: "BUSY"}
 
@@ -68,8 +69,17 @@ def problem_response(
     if isinstance(retry_after, int | float):
         response.headers["retry-after"] = str(max(1, math.ceil(retry_after)))
     if fault.status == HTTPStatus.UNAUTHORIZED:
-        response.headers["www-authenticate"] = 'Bearer realm="docmill", error="invalid_token"'
+        response.headers["www-authenticate"] = _challenge(facts)
     return response
+
+
+def _challenge(facts: Mapping[str, object]) -> str:
+    """RFC 6750: who sent nothing is told no error."""
+    realm = 'Bearer realm="docmill"'
+    if facts.get("token") == "missing":
+        return realm
+    says = facts.get("error", "")
+    return f'{realm}, error="invalid_token", error_description="{says}"'
 
 
 async def answer_fault(request: Request, exc: Exception) -> Response:
@@ -105,7 +115,12 @@ async def answer_refused(request: Request, exc: Exception) -> Response:
 
 
 def _allowed_methods(request: Request) -> list[str]:
-    """All that the address takes; the router itself names one route's methods alone."""
+    """All that the address takes; the router itself names one route's methods alone.
+
+    An address that the API names itself is no id to the routes that take one in its place.
+    """
+    if named := request.app.openapi()["paths"].get(request.url.path):
+        return [method for method in METHODS if method.lower() in named]
     routes: list[BaseRoute] = request.app.router.routes
     found = [
         method

@@ -2,6 +2,8 @@
 
 import hashlib
 from collections.abc import Iterable
+from contextvars import ContextVar
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.resources import files
 from pathlib import Path
@@ -85,7 +87,20 @@ def format_age(at: datetime) -> str:
     return f"{seconds // DAY:.0f} d ago"
 
 
-_GLOBALS: Final[dict[str, Any]] = {"static": static_url, "menu": list_menu}
+@dataclass(frozen=True, slots=True)
+class Visitor:
+    """Who looks at a page, where people can sign in; the bar says so."""
+
+    signed_in: bool
+    name: str = ""
+
+
+VISITOR: Final[ContextVar[Visitor | None]] = ContextVar("viewer", default=None)
+_GLOBALS: Final[dict[str, Any]] = {
+    "static": static_url,
+    "menu": list_menu,
+    "viewer": VISITOR.get,
+}
 ENVIRONMENT: Final = Environment(
     loader=_TEMPLATES,
     autoescape=True,

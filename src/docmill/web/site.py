@@ -8,13 +8,14 @@ from typing import Annotated, TypeVar
 from fastapi import Depends
 from starlette.requests import Request
 
+from docmill.cache import Cache
 from docmill.core.installed import PipelineCatalog
 from docmill.core.owners import Owner
 from docmill.core.parts import Parts
 from docmill.db.notify import Notifier
 from docmill.db.pool import Pool
 from docmill.storage.contract import Store
-from docmill.web import auth
+from docmill.web import auth, render
 from docmill.web.config import WebConfig
 from docmill.web.limits import RateLimits
 from docmill.web.metrics import Metrics
@@ -32,6 +33,7 @@ class Site:
 
     pool: Pool
     store: Store
+    cache: Cache
     work: Notifier
     changes: Notifier
     catalog: PipelineCatalog
@@ -70,8 +72,11 @@ CurrentSite = Annotated[Site, Depends(find_site)]
 async def identify_owner(request: Request, site: CurrentSite) -> Owner:
     owner = await site.auth.identify(request)
     request.state.owner = owner.key
+    if site.config.sign_in.issuer:
+        person = getattr(request.state, "signed_in", None)
+        render.VISITOR.set(render.Visitor(person is not None, person.name if person else ""))
     if request.method in auth.SAFE:
-        site.limits.check_read(site.limits.sender(request, owner))
+        await site.limits.check_read(site.limits.sender(request, owner))
     return owner
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from docmill.core.plugins import PDF, Source, Tools
 from docmill.invoices.pipeline import pipeline
-from docmill.invoices.reader.lessons import teacher
+from docmill.invoices.reader.teacher import teacher
 from eval import score_lessons
 from invoice_pdfs import HEAD, paper
 from layouts import odd_invoice

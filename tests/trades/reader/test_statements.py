@@ -20,7 +20,7 @@ def read_lines(*lines: str) -> list[dict[str, Any]]:
 
 
 def test_families_that_nobody_tuned_on_are_read_well(tmp_path: Path) -> None:
-    records, results = draw_and_read(56, 23, tmp_path, HELD)
+    records, results = draw_and_read(110, 23, tmp_path, HELD)
     assert len({record["language"] for record in records}) == 8
     for kind, floor in (("single", 0.93), ("multi", 0.9), ("none", 0.95)):
         some = [record for record in records if record["kind"] == kind]

@@ -1,82 +1,35 @@
 """What the European standard EN 16931 wants of an invoice, for UBL and for CII."""
 
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from itertools import combinations
 from typing import Final
 
-from docmill.invoices import values as invoices_values
-from docmill.invoices.formats import values
+from docmill.invoices.formats.rates import find_rate, has_rate, printed_rate, share_rates
 from docmill.invoices.formats.scope import Function, LineFigures, MappingScope, read_figures
+from docmill.invoices.formats.vat_parties import (
+    VatParty,
+    find_seller,
+    identify_seller,
+    is_outside_vat,
+    make_party,
+    name_seller,
+)
 from docmill.invoices.values import (
     CENT,
     HUNDRED,
     NOTHING,
     ONE,
     clean,
-    look_up,
-    parse_number,
     round_cents,
 )
-
-_LABEL: Final = re.compile(
-    r"^[^0-9:]*:\s*|^(?:npwp|vat|tva|ust|uid)\b\D*?(?=[A-Z]{2}|[0-9])", re.IGNORECASE
-)
-_VAT: Final = re.compile(r"[A-Z]{2}(?=(?:[^0-9]*[0-9]){5})[A-Z0-9+*]{5,18}")
-
-
-@dataclass(frozen=True, slots=True)
-class VatParty:
-    """`vat_id` or `registration` holds the printed number, never both."""
-
-    vat_id: str
-    registration: str
-    country: str
-
-
-def _split_identity(printed: str) -> tuple[str, str]:
-    joined = re.sub(r"[\s.\-/]", "", _LABEL.sub("", printed)).upper()
-    if _VAT.fullmatch(joined) and values.country_of_vat_id(joined):
-        return joined, ""
-    return "", printed
-
-
-def _find_party_country(scope: MappingScope, side: str, *, vat_id: str) -> str:
-    found = values.find_country(scope.value(f"{side}.country"))
-    found = (
-        found
-        or values.find_ending_country(scope.value(f"{side}.address"))
-        or values.country_of_vat_id(vat_id)
-    )
-    if not found and invoices_values.parse_tin(scope.value(f"{side}.tax_id")):
-        return "ID"
-    return found
-
-
-def _make_party(scope: MappingScope, side: str, printed: str) -> VatParty:
-    vat_id, registration = _split_identity(printed)
-    return VatParty(vat_id, registration, _find_party_country(scope, side, vat_id=vat_id))
-
-
-def find_seller(scope: MappingScope) -> VatParty:
-    """What the document prints, else what the owner has said; otherwise nothing, and a flag."""
-    printed = clean(scope.value("seller.tax_id")) or scope.profile.tin
-    found = _make_party(scope, "seller", printed)
-    country = found.country or values.find_country(scope.profile.country)
-    if not country:
-        scope.findings.flag(
-            "seller.address", "names no country, and the owner's settings give none"
-        )
-    if not printed:
-        scope.findings.flag("seller.tax_id", "none on the document or in the owner's settings")
-    return VatParty(found.vat_id, found.registration, country)
 
 
 def find_buyer(scope: MappingScope) -> VatParty:
     """An address without a country is one in the seller's own, by custom: taken, and flagged."""
-    found = _make_party(scope, "buyer", clean(scope.value("buyer.tax_id")))
+    found = make_party(scope, "buyer", clean(scope.value("buyer.tax_id")))
+    if any(group.category == OUTSIDE for group in scope.once(sum_up).groups):
+        found = replace(found, vat_id="", registration=found.vat_id or found.registration)
     if found.country:
         return found
     country = scope.once(find_seller).country if scope.text("buyer.address") else ""
@@ -88,95 +41,30 @@ def find_buyer(scope: MappingScope) -> VatParty:
 STANDARD: Final = "S"
 ZERO: Final = "Z"
 OUTSIDE: Final = "O"
-_STEP: Final = Decimal("0.1")  # rates in use are whole numbers or tenths
-_HIGHEST: Final = Decimal(50)
-
-
-def printed_rate(line: object) -> Decimal | None:
-    rate = parse_number(look_up(line, "tax_rate"))
-    return rate if rate is not None and NOTHING <= rate < HUNDRED else None
-
-
-def overall_rate(net: Decimal | None, tax: Decimal | None, *, lines: int) -> Decimal | None:
-    """The one rate that makes the tax of the net, when it is a rate that somebody could levy."""
-    if tax == NOTHING:
-        return NOTHING
-    if net is None or tax is None or net == NOTHING:
-        return None
-    rate = (tax / net * HUNDRED).quantize(_STEP)
-    close = CENT * max(2, lines)
-    sharp = abs(net) * _STEP / HUNDRED > close
-    whole = rate.quantize(Decimal(1))
-    for each in (whole, rate) if sharp else (whole,):
-        if NOTHING < each <= _HIGHEST and abs(round_cents(net * each / HUNDRED) - tax) <= close:
-            return each
-    return None
 
 
 def choose_category(scope: MappingScope, rate: Decimal | None) -> str:
     """Standard where there is tax. Why there is none is seldom printed: a person should say."""
     if rate is None or rate > NOTHING:
         return STANDARD
+    if is_outside_vat(scope):
+        return OUTSIDE
     seller = scope.once(find_seller)
     scope.findings.flag("totals.tax", "a rate of zero: look whether it is zero-rated or exempt")
     return ZERO if seller.vat_id or seller.registration else OUTSIDE
 
 
-MOST_MIXED_LINES: Final = 12  # lines; every way of sharing them out is tried
-
-# Rates of VAT in force lately, of countries whose invoices seldom say which line has which.
-_COUNTRY_RATES: Final[Mapping[str, tuple[str, ...]]] = {
-    "AT": ("20", "13", "10", "0"),
-    "BE": ("21", "12", "6", "0"),
-    "CH": ("8.1", "2.6", "7.7", "2.5", "0"),
-    "DE": ("19", "7", "0"),
-    "ES": ("21", "10", "4", "0"),
-    "FR": ("20", "10", "5.5", "2.1", "0"),
-    "GB": ("20", "5", "0"),
-    "IT": ("22", "10", "5", "4", "0"),
-    "LU": ("17", "14", "8", "3", "0"),
-    "NL": ("21", "9", "0"),
-    "PL": ("23", "8", "5", "0"),
-    "PT": ("23", "13", "6", "0"),
-}
-
-
-def share_rates(amounts: Sequence[Decimal], tax: Decimal, country: str) -> list[Decimal] | None:
-    """A rate for each amount, or None when no way or more than one makes exactly this tax."""
-    if not 2 <= len(amounts) <= MOST_MIXED_LINES:
-        return None
-    cents, wanted = [int(amount * HUNDRED) for amount in amounts], int(tax * HUNDRED)
-    pairs = combinations(map(Decimal, _COUNTRY_RATES.get(country, ())), 2)
-    found = [way for high, low in pairs for way in _ways_to_share(cents, wanted, high, low=low)]
-    return found[0] if len(found) == 1 else None
-
-
-def _ways_to_share(
-    cents: list[int], wanted: int, high: Decimal, *, low: Decimal
-) -> Iterator[list[Decimal]]:
-    """Every proper subset of the lines whose tax at the high rate leaves the rest for the low."""
-    sums = [0]
-    for amount in cents:
-        sums += [each + amount for each in sums]
-    tenths = int(high * 10), int(low * 10)
-    for mask in range(1, len(sums) - 1):
-        parts = sums[mask], sums[-1] - sums[mask]
-        if sum(map(_tax_cents, parts, tenths)) == wanted:
-            yield [high if mask >> place & 1 else low for place in range(len(cents))]
-
-
-def _tax_cents(cents: int, tenths: int) -> int:
-    return (2 * cents * tenths + 1000) // 2000
-
-
 @dataclass(frozen=True, slots=True)
 class CompleteTotals:
+    """`sales_tax` is part of the net: a tax that is no VAT, which the standard calls a charge."""
+
     lines: Decimal | None
     net: Decimal | None
     tax: Decimal | None
     gross: Decimal | None
     paid: Decimal
     due: Decimal | None
+    sales_tax: Decimal = NOTHING
 
 
 def complete_totals(scope: MappingScope) -> CompleteTotals:
@@ -191,8 +79,37 @@ def complete_totals(scope: MappingScope) -> CompleteTotals:
         scope.findings.flag("totals.tax", f"not printed; {tax} was taken")
     if gross is None and net is not None:
         gross = net + tax
-    paid, due = _find_payment(scope, gross)
-    return CompleteTotals(lines, net, tax, gross, paid, due)
+    deducted = _find_deduction(scope, net, tax, gross=gross)
+    if gross is not None and deducted:
+        gross += deducted
+    paid, due = _find_payment(scope, gross, deducted)
+    made = CompleteTotals(lines, net, tax, gross, paid, due)
+    return _move_sales_tax(scope, made) if is_outside_vat(scope) else made
+
+
+def _move_sales_tax(scope: MappingScope, made: CompleteTotals) -> CompleteTotals:
+    if not made.tax or made.net is None:
+        return made
+    scope.findings.flag("totals.tax", "is no VAT: it is written as a charge")
+    return replace(made, net=made.net + made.tax, tax=NOTHING, sales_tax=made.tax)
+
+
+WITHHELD_IN: Final = "ID"  # where the printed total is what is left after the buyer's withholding
+MOST_WITHHELD: Final = Decimal("0.2")  # of the net
+
+
+def _find_deduction(
+    scope: MappingScope, net: Decimal | None, tax: Decimal, *, gross: Decimal | None
+) -> Decimal:
+    """Tax that the buyer withholds, where the printed total has already lost it."""
+    if net is None or gross is None or net + tax <= gross:
+        return NOTHING
+    missing, withheld = net + tax - gross, abs(_printed_total(scope, "withholding") or NOTHING)
+    custom = scope.once(find_seller).country == WITHHELD_IN and missing < net * MOST_WITHHELD
+    if not custom and abs(missing - withheld) > CENT:
+        return NOTHING
+    scope.findings.flag("totals.gross", f"{missing} was withheld from it: written as paid before")
+    return missing
 
 
 def _printed_total(scope: MappingScope, name: str) -> Decimal | None:
@@ -228,10 +145,12 @@ def _net_of_lines(
     return gross if lines is None else lines
 
 
-def _find_payment(scope: MappingScope, gross: Decimal | None) -> tuple[Decimal, Decimal | None]:
+def _find_payment(
+    scope: MappingScope, gross: Decimal | None, deducted: Decimal
+) -> tuple[Decimal, Decimal | None]:
     """What was paid before and what is left. Tax withheld by the buyer has no place of its own."""
     paid, due = _printed_total(scope, "paid"), _printed_total(scope, "due")
-    withheld = _printed_total(scope, "withholding") or NOTHING
+    withheld = deducted or _printed_total(scope, "withholding") or NOTHING
     if gross is None:
         return paid or NOTHING, due
     if due is not None and due <= gross:
@@ -277,18 +196,36 @@ def make_rows(scope: MappingScope) -> list[EinvoiceRow]:
 def _choose_rates(
     scope: MappingScope, found: list[LineFigures], totals: CompleteTotals
 ) -> list[Decimal | None]:
-    """As printed; else the one rate of the whole invoice, or the one mix that makes its tax."""
+    """As printed; else the one rate of the rest, or the one mix that makes the tax."""
+    if is_outside_vat(scope):
+        return [NOTHING] * len(found)
     printed = [printed_rate(line) for line in scope.lines()]
-    one_rate = overall_rate(totals.net, totals.tax, lines=len(printed))
-    given = [one_rate if rate is None else rate for rate in printed]
-    if None not in given:
-        return given
-    mix = _find_mix(scope, found, totals) if {*printed} == {None} else None
-    for index, rate in enumerate(given):
-        if rate is None:
+    net, tax = _subtract_printed(found, printed, totals)
+    rest = find_rate(net, tax, lines=len(printed))
+    country = scope.once(find_seller).country
+    mix = None
+    if {*printed} == {None} and not (rest == NOTHING or has_rate(country, rest)):
+        mix = _find_mix(scope, found, totals)
+    given: list[Decimal | None] = [rest if rate is None else rate for rate in printed]
+    for index, rate in enumerate(printed):
+        if rate is None and (mix or rest is None):
             why = "taken from the totals" if mix else "and the totals do not prove one"
             scope.findings.flag(f"lines.{index}.tax_rate", f"not printed, {why}")
     return [*mix] if mix else given
+
+
+def _subtract_printed(
+    found: list[LineFigures], printed: list[Decimal | None], totals: CompleteTotals
+) -> tuple[Decimal | None, Decimal | None]:
+    """Net and tax that lines without a rate of their own account for."""
+    net, tax = totals.net, totals.tax
+    for line, rate in zip(found, printed, strict=True):
+        if rate is not None and None not in printed:
+            break
+        if rate is not None and line.worth is not None and net is not None and tax is not None:
+            net -= line.worth
+            tax -= round_cents(line.worth * rate / HUNDRED)
+    return net, tax
 
 
 def _find_mix(
@@ -352,6 +289,7 @@ def _without_tax(row: EinvoiceRow) -> EinvoiceRow:
 
 
 REASON_OUTSIDE: Final = "Not subject to VAT"
+SALES_TAX: Final = "Sales tax"
 
 
 @dataclass(frozen=True, slots=True)
@@ -390,10 +328,14 @@ def sum_up(scope: MappingScope) -> VatSums:
     lines = sum(amounts, NOTHING) if found else None
     bases = _bases_by_rate(found)
     differences: list[DocumentDifference] = []
-    if lines is not None and totals.net is not None and lines != totals.net:
-        rate = _rate_of_difference(scope, totals.net - lines, bases)
-        differences = [_make_difference(scope, totals.net - lines, rate)]
-        bases[rate] = bases.get(rate, NOTHING) + totals.net - lines
+    if totals.sales_tax and lines is not None:
+        differences = [DocumentDifference("true", totals.sales_tax, SALES_TAX, OUTSIDE, None)]
+        bases[NOTHING] = bases.get(NOTHING, NOTHING) + totals.sales_tax
+    rest = None if lines is None or totals.net is None else totals.net - totals.sales_tax - lines
+    if rest:
+        rate = _rate_of_difference(scope, rest, bases)
+        differences += [_make_difference(scope, rest, rate)]
+        bases[rate] = bases.get(rate, NOTHING) + rest
     groups = [_make_group(scope, rate, base) for rate, base in bases.items()]
     return VatSums(found, lines, differences, _match_printed_tax(groups, totals.tax))
 
@@ -455,7 +397,7 @@ def _match_printed_tax(groups: list[VatGroup], tax: Decimal | None) -> list[VatG
         return groups
     rest = tax - sum((group.tax or NOTHING for group in groups), NOTHING)
     largest = max(groups, key=lambda group: (group.tax is None, abs(group.tax or NOTHING)))
-    if largest.tax is not None and (not largest.tax or abs(rest) >= ONE):
+    if largest.tax is not None and (not largest.tax or abs(rest) > ONE):
         return groups
     adjusted = replace(largest, tax=(largest.tax or NOTHING) + rest)
     return [adjusted if group is largest else group for group in groups]
@@ -466,19 +408,11 @@ def _sum_differences(scope: MappingScope, is_charge: str) -> Decimal | None:
     return sum((each.amount for each in found), NOTHING) or None
 
 
-def name_seller(scope: MappingScope) -> str:
-    """As printed; where no name was read, the owner's own, which a person should look at."""
-    if printed := scope.text("seller.name"):
-        return printed
-    if scope.profile.name:
-        scope.findings.flag("seller.name", "none was read: the owner's name is written")
-    return scope.profile.name
-
-
 EN16931_FUNCTIONS: Final[Mapping[str, Function]] = {
     "seller_vat_id": Function(lambda scope: scope.once(find_seller).vat_id),
     "seller_name": Function(name_seller),
     "seller_registration": Function(lambda scope: scope.once(find_seller).registration),
+    "seller_identifier": Function(identify_seller),
     "seller_country": Function(lambda scope: scope.once(find_seller).country),
     "buyer_vat_id": Function(lambda scope: scope.once(find_buyer).vat_id),
     "buyer_registration": Function(lambda scope: scope.once(find_buyer).registration),

@@ -8,6 +8,9 @@ from typing import Final
 
 from docmill.core.plugins import Tools
 from docmill.invoices.reader.amounts import LabelledAmount, find_amounts
+from docmill.invoices.reader.columns import TaughtColumn
+from docmill.invoices.reader.countries import find_countries
+from docmill.invoices.reader.emails import find_emails
 from docmill.invoices.reader.header import read_header
 from docmill.invoices.reader.items import ResolvedLine, balance, make_lines, resolve
 from docmill.invoices.reader.lines import (
@@ -33,12 +36,12 @@ _SUMS: Final = ("totals.net", "totals.tax", "totals.gross")
 _AMERICAN: Final = re.compile(r"\b(?:[A-Z]{2},? \d{5}(?:-\d{4})?|United States|USA)\b")
 
 
-def _find_table(sheet: TextSheet) -> LineTable:
+def find_table(sheet: TextSheet, taught: Sequence[TaughtColumn] = ()) -> LineTable:
     """The lines under headings; where few of them add up, those that do without."""
-    named = find_lines(sheet)
+    named = find_lines(sheet, taught)
     if 2 * count_proven(named) > len(named.lines):
         return named
-    bare = find_bare_lines(sheet)
+    bare = find_bare_lines(sheet, taught)
     best = bare if count_proven(bare) > count_proven(named) else named
     return best if best.lines else find_summed_lines(sheet)
 
@@ -109,10 +112,10 @@ def _label_line(line: ResolvedLine) -> LabelledAmount:
     return LabelledAmount("line", line.amount, 0.0, figure, "", figure.cell.page)
 
 
-def read_invoice(sheet: TextSheet) -> Invoice:
-    """The invoice on these pages, whose notation is known."""
+def read_invoice(sheet: TextSheet, taught: Sequence[TaughtColumn] = ()) -> Invoice:
+    """The invoice on these pages, whose notation is known, with columns as they were taught."""
     phrases = find_phrases(sheet)
-    table = _find_table(sheet)
+    table = find_table(sheet, taught)
     amounts = find_amounts(sheet, table.rows)
     if table.lines and (whole := _complete_table(sheet, table, amounts)):
         table, amounts = whole, find_amounts(sheet, whole.rows)
@@ -129,6 +132,7 @@ def read_invoice(sheet: TextSheet) -> Invoice:
         **find_parties(sheet, phrases, table.rows),
         **totals,
     }
+    values |= find_countries(sheet, values) | find_emails(sheet, values)
     return Invoice(values, items, make_taxes(chosen, amounts, items))
 
 

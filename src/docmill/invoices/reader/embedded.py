@@ -3,12 +3,13 @@
 Names of elements are compared without their namespaces: every version has other ones.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from decimal import Decimal, InvalidOperation
 from typing import Final
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
 
+from docmill.invoices.formats.en16931 import SALES_TAX
 from docmill.invoices.reader.model import Invoice, InvoiceTax, Values, format_number, keep_found
 from docmill.reading import dates
 from docmill.reading.cleaning import clean
@@ -129,6 +130,8 @@ def _read_cii(root: Element) -> Invoice | None:
         base=_single_number(money, "ApplicableTradeTax", "BasisAmount"),
     )
     lines = map(_read_cii_line, _find_all(root, "IncludedSupplyChainTradeLineItem"))
+    charges = _find_all(money, "SpecifiedTradeAllowanceCharge")
+    values |= _find_sales_tax(values, charges, ("Reason", "ActualAmount"))
     return Invoice(keep_found(values), tuple(lines), (tax,))
 
 
@@ -139,6 +142,8 @@ def _read_cii_party(side: str, party: Element | None) -> dict[str, Value | None]
         f"{side}.name": _text_value(party, "Name"),
         f"{side}.tax_id": _find_tax_id(party, "SpecifiedTaxRegistration"),
         f"{side}.address": _join_address(address, names),
+        f"{side}.country": _text_value(address, "CountryID"),
+        f"{side}.email": _text_value(party, "EmailURIUniversalCommunication", "URIID"),
     }
 
 
@@ -199,7 +204,23 @@ def _read_ubl(root: Element) -> Invoice:
         base=_single_number(taxes, "TaxSubtotal", "TaxableAmount"),
     )
     lines = map(_read_ubl_line, _find_all(root, "InvoiceLine"))
+    charges = (child for child in root if _local_name(child) == "AllowanceCharge")
+    values |= _find_sales_tax(values, charges, ("AllowanceChargeReason", "Amount"))
     return Invoice(keep_found(values), tuple(lines), (tax,))
+
+
+def _find_sales_tax(
+    values: Mapping[str, Value | None], charges: Iterable[Element], names: tuple[str, str]
+) -> dict[str, Value | None]:
+    """A sales tax is a charge in the XML; to the people who wrote the invoice it is the tax."""
+    net = values.get("totals.net")
+    for charge in charges:
+        reason, amount = _text_value(charge, names[0]), _number_value(charge, names[1])
+        if reason and amount and net and reason.value == SALES_TAX:
+            rest = format_number(Decimal(net.value) - Decimal(amount.value))
+            whole = Value(rest, SURE, text=rest)
+            return {"totals.tax": amount, "totals.net": whole, "totals.charges": None}
+    return {}
 
 
 def _child_text(root: Element, name: str) -> Value | None:
@@ -211,10 +232,13 @@ def _child_text(root: Element, name: str) -> Value | None:
 def _read_ubl_party(side: str, party: Element | None) -> dict[str, Value | None]:
     names = ("StreetName", "AdditionalStreetName", "PostalZone", "CityName", "IdentificationCode")
     name = _text_value(party, "RegistrationName")
+    address = _find(party, "PostalAddress")
     return {
         f"{side}.name": name or _text_value(party, "PartyName", "Name"),
         f"{side}.tax_id": _text_value(party, "PartyTaxScheme", "CompanyID"),
-        f"{side}.address": _join_address(_find(party, "PostalAddress"), names),
+        f"{side}.address": _join_address(address, names),
+        f"{side}.country": _text_value(address, "IdentificationCode"),
+        f"{side}.email": _text_value(party, "ElectronicMail"),
     }
 
 

@@ -11,17 +11,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from docmill.core.plugins import PDF, Output, Source, Tools
 from docmill.invoices import checks
 from docmill.invoices.fields import FIELDS, kind_of
-from docmill.invoices.reader import detect_notation, read_pages
-from docmill.invoices.reader.layout import find_figures, make_sheet
+from docmill.invoices.reader.layout import find_figures
 from docmill.invoices.reader.model import Invoice, Values, format_number, to_json
 from docmill.reading import dates, numbers
-from docmill.reading.documents import open_document
 from docmill.reading.labels import TextCell, TextRow, TextSheet, find_below, squeeze
 from docmill.reading.pages import Box, Value
-from docmill.reading.turning import Frames, find_frames, set_upright
 
 MOST_MARKS: Final = 60
 ALIKE: Final = 0.6
@@ -265,14 +261,21 @@ def teach(
     known: Sequence[LessonData],
 ) -> list[dict[str, Any]]:
     """What these corrected values, by path, teach about documents that look like this one."""
-    marks, supplier = find_marks(sheet), find_supplier(sheet, seller)
-    layout = next(
-        (str(each["layout"]) for each in known if _fits_layout(sheet, each)),
-        name_layout(marks, supplier),
-    )
-    about = {"layout": layout, "supplier": supplier, "marks": marks}
+    about = describe_layout(sheet, seller, known)
     found = ((path, _make_lesson(sheet, path, dict(given))) for path, given in fields.items())
     return [{**about, "field": path, **lesson} for path, lesson in found if lesson]
+
+
+def describe_layout(
+    sheet: TextSheet, seller: Mapping[str, Any] | None, known: Sequence[LessonData]
+) -> dict[str, Any]:
+    """What a lesson says of its documents; a layout that is known keeps its name."""
+    marks, supplier = find_marks(sheet), find_supplier(sheet, seller)
+    layout = next(
+        (str(each["layout"]) for each in known if fits_layout(sheet, each)),
+        name_layout(marks, supplier),
+    )
+    return {"layout": layout, "supplier": supplier, "marks": marks}
 
 
 def _make_lesson(sheet: TextSheet, path: str, given: dict[str, Any]) -> dict[str, Any] | None:
@@ -299,7 +302,7 @@ def apply_lessons(
     values: dict[str, tuple[Value, LessonData]] = {}
     for lesson in lessons:
         path = str(lesson["field"])
-        if path not in _TAUGHT or path in values or not _fits_layout(sheet, lesson):
+        if path not in _TAUGHT or path in values or not fits_layout(sheet, lesson):
             continue
         value, current = _read_lesson(sheet, lesson), invoice.values.get(path)
         if value and (current is None or value.value != current.value):
@@ -307,14 +310,16 @@ def apply_lessons(
     sums = {path for path in values if path.startswith("totals.")}
     if sums and _breaks_more(invoice, {path: values[path][0] for path in sums}):
         values = {path: given for path, given in values.items() if path not in sums}
-    learned = {
-        path: {"lesson": str(lesson.get("id", "")), "from": str(lesson.get("from", ""))}
-        for path, (_, lesson) in values.items()
-    }
+    learned = {path: name_lesson(lesson) for path, (_, lesson) in values.items()}
     return _set_values(invoice, {path: value for path, (value, _) in values.items()}), learned
 
 
-def _fits_layout(sheet: TextSheet, lesson: LessonData) -> bool:
+def name_lesson(lesson: LessonData) -> dict[str, str]:
+    """The lesson, and the document that taught it."""
+    return {"lesson": str(lesson.get("id", "")), "from": str(lesson.get("from", ""))}
+
+
+def fits_layout(sheet: TextSheet, lesson: LessonData) -> bool:
     return matches_layout(sheet, lesson["marks"], str(lesson["supplier"]))
 
 
@@ -364,40 +369,9 @@ def _set_values(invoice: Invoice, values: Values) -> Invoice:
 
 def _breaks_more(invoice: Invoice, sums: Values) -> bool:
     """Whether more arithmetic is broken with these sums than without."""
-    return _count_broken(_set_values(invoice, sums)) > _count_broken(invoice)
+    return count_broken(_set_values(invoice, sums)) > count_broken(invoice)
 
 
-def _count_broken(invoice: Invoice) -> int:
+def count_broken(invoice: Invoice) -> int:
     outcomes = to_json(invoice)["checks"].values()
     return sum(outcome == checks.BROKEN for outcome in outcomes)
-
-
-@dataclass(frozen=True, slots=True)
-class Teacher:
-    """Give `options`: `fields` (the corrected values by path), `seller`, `lessons` (known ones)."""
-
-    name: str = "invoice-teacher"
-    version: str = "1"
-    accepts: tuple[str, ...] = (PDF,)
-
-    def run(self, source: Source, tools: Tools) -> Output:
-        with open_document(source.file, source.content_type, tools) as document:
-            pages = read_pages(document, tools)
-        sheet, given = detect_notation(make_sheet(map(set_upright, pages))), source.options
-        fields = _move_upright(given["fields"], find_frames(pages))
-        found = teach(sheet, fields, given["seller"], given["lessons"])
-        return Output({"lessons": found})
-
-
-def _move_upright(
-    fields: Mapping[str, Mapping[str, Any]], frames: Frames
-) -> dict[str, dict[str, Any]]:
-    """The corrected values, with the places that a person gave moved to the upright pages."""
-    placed: dict[str, dict[str, Any]] = {path: dict(given) for path, given in fields.items()}
-    for given in placed.values():
-        if given.get("page") and given.get("box"):
-            given["box"] = frames.to_upright(given["page"], Box(*given["box"])).to_list()
-    return placed
-
-
-teacher: Final = Teacher()

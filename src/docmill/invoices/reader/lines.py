@@ -11,6 +11,7 @@ from typing import Final
 from docmill.invoices.checks import line_amount, rounding_slack
 from docmill.invoices.fields import LINE_FIELDS
 from docmill.invoices.reader.amounts import find_amount_label, find_role
+from docmill.invoices.reader.columns import TaughtColumn, name_columns
 from docmill.invoices.reader.layout import PrintedNumber, find_figures
 from docmill.invoices.reader.table import Column, Header, PlacedRow, find_headers, place_numbers
 from docmill.reading.labels import TextRow, TextSheet
@@ -72,7 +73,7 @@ class LineTable:
     rows: frozenset[int] = field(default_factory=frozenset[int])
 
 
-def find_lines(sheet: TextSheet) -> LineTable:
+def find_lines(sheet: TextSheet, taught: Sequence[TaughtColumn] = ()) -> LineTable:
     """All lines under all headings; a table goes on over pages until the totals."""
     headers = find_headers(sheet)
     if not headers:
@@ -83,7 +84,7 @@ def find_lines(sheet: TextSheet) -> LineTable:
     rows: set[int] = set()
     for at, header in enumerate(used):
         end = used[at + 1].first if at + 1 < len(used) else len(sheet.rows)
-        found = read_body(sheet, header, sheet.rows[header.last + 1 : end])
+        found = read_body(sheet, header, sheet.rows[header.last + 1 : end], taught)
         lines += found
         last = found[-1].row.index if found else header.last
         rows |= set(range(header.first, last + 1))
@@ -117,10 +118,16 @@ def count_proven(table: LineTable) -> int:
     return sum(_adds_up(raw.figures) for raw in table.lines)
 
 
-def read_body(sheet: TextSheet, header: Header, rows: Sequence[TextRow]) -> list[RawLine]:
+def read_body(
+    sheet: TextSheet,
+    header: Header,
+    rows: Sequence[TextRow],
+    taught: Sequence[TaughtColumn] = (),
+) -> list[RawLine]:
     """The lines among these rows, in the columns of a heading."""
-    placed = place_numbers(header, rows, sheet.mark)
-    header = _infer_columns(header, placed)
+    named = name_columns(header, taught)
+    placed = place_numbers(named, rows, sheet.mark)
+    header = _infer_columns(header, placed) if named is header else named
     kind = _amount_kind(header)
     anchors: list[RawLine] = []
     ended = False
@@ -381,7 +388,7 @@ LETTERS: Final = 3
 ALIGNED: Final = 6.0
 
 
-def find_bare_lines(sheet: TextSheet) -> LineTable:
+def find_bare_lines(sheet: TextSheet, taught: Sequence[TaughtColumn] = ()) -> LineTable:
     """Rows that add up by themselves, and those in the same columns.
 
     None where only a quantity of one would prove it.
@@ -392,7 +399,7 @@ def find_bare_lines(sheet: TextSheet) -> LineTable:
         return LineTable()
     first, last = lines[0].row.index, lines[-1].row.index
     if header := _common_header(lines):
-        found = read_body(sheet, header, sheet.rows[first:])
+        found = read_body(sheet, header, sheet.rows[first:], taught)
         lines = found if len(found) >= len(lines) else lines
         last = lines[-1].row.index
     return LineTable(tuple(lines), frozenset(range(first, last + 1)))

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import pairwise
 from typing import Final
 
@@ -27,29 +27,29 @@ CONTACT: Final = lexicon.printed_pattern("contact")
 TAXED: Final = lexicon.printed_pattern("taxed")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)  # no slots: what it says is asked for again and again, and kept
 class AddressBlock:
     """Lines under each other, and what they speak of."""
 
     cells: tuple[TextCell, ...]
     above: TextCell | None
 
-    @property
+    @cached_property
     def text(self) -> str:
         return "\n".join(cell.text for cell in self.cells)
 
-    @property
+    @cached_property
     def has_address(self) -> bool:
         return len(self.cells) > 1 and bool(
             _ADDRESS.search("\n".join(c.text for c in self.cells[1:]))
         )
 
-    @property
+    @cached_property
     def contact_weight(self) -> float:
         """How much it says of how to reach or pay somebody; a tax number alone says less."""
         return 1.0 if CONTACT.search(self.text) else 0.5 if TAXED.search(self.text) else 0.0
 
-    @property
+    @cached_property
     def is_delivery(self) -> bool:
         """Whether it is where goods go to."""
         heads = [self.cells[0].text, self.above.text if self.above else ""]

@@ -1,4 +1,4 @@
-"""Tax numbers and addresses of the two parties, by what stands near their names."""
+"""The two parties: their names, and the addresses and tax numbers that stand near them."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -21,6 +21,7 @@ from docmill.invoices.reader.names import (
     split_parts,
 )
 from docmill.invoices.reader.ranking import NameSources, Weights, load_weights, rank_parties
+from docmill.invoices.reader.tax_numbers import find_tax_ids
 from docmill.reading import labels
 from docmill.reading.labels import (
     COMPANY,
@@ -36,65 +37,9 @@ from docmill.reading.labels import (
 from docmill.reading.pages import Value, bounding_box
 
 MAX_LINES: Final = 6
-_NUMBER: Final = re.compile(r"[A-Z]{0,3}\s?(?:[A-Z0-9]{1,4}[\s./-]?)*\d(?:[\s./-]?[A-Z0-9]{1,6})*")
-_LABEL: Final = lexicon.printed_pattern("tax_label", r"\b", r"\s*[:.#]*\s*(?=[A-Z]{0,3}\s?\d)")
-_FOREIGN: Final = lexicon.printed_pattern("foreign")
 _OWN: Final = lexicon.printed_pattern("own_line", r"\b")
 _LABELS: Final = (lexicon.NUMBER, lexicon.OTHER_NUMBER, lexicon.DATE, lexicon.DUE, lexicon.TERMS)
 _ENDS: Final = lexicon.printed_pattern("address_end")
-
-
-def find_tax_ids(
-    sheet: TextSheet, phrases: list[Phrase], seller: Value | None, buyer: Value | None
-) -> tuple[Value | None, Value | None]:
-    """The seller's and the buyer's tax number: each goes to the nearer name."""
-    best: dict[bool, tuple[float, Value]] = {}
-    for text, value in (*_labelled_numbers(sheet, phrases), *_inline_numbers(sheet)):
-        ours = seller is not None and labels.squeeze(seller.value) in labels.squeeze(text)
-        nearer = _distance(value, seller) > _distance(value, buyer)
-        yours = not ours and (bool(_FOREIGN.search(text)) or nearer)
-        far = 0.0 if ours else min(_distance(value, buyer if yours else seller), 2000.0)
-        if yours not in best or far < best[yours][0]:
-            best[yours] = (far, value)
-    return best[False][1] if False in best else None, best[True][1] if True in best else None
-
-
-def _labelled_numbers(sheet: TextSheet, phrases: list[Phrase]) -> Iterator[tuple[str, Value]]:
-    """Labelled numbers, each with the words around it."""
-    for phrase in match_labels(phrases, lexicon.TAX_ID):
-        for spot in find_spots(sheet, phrase):
-            match = _NUMBER.match(spot.text)
-            if match and 8 <= sum(char.isdigit() for char in match[0]) <= 22:
-                end = spot.start + len(match[0].rstrip())
-                box = spot.cell.place(spot.start, end)
-                yield (
-                    phrase.cell.text,
-                    Value(match[0].strip(), 0.75, spot.cell.page, box, match[0].strip()),
-                )
-                break
-            if spot.where is Where.BELOW:
-                break
-
-
-def _inline_numbers(sheet: TextSheet) -> Iterator[tuple[str, Value]]:
-    """Numbers whose label stands anywhere in a line, as in an imprint."""
-    for _, _, cell in sheet.cells:
-        for label in _LABEL.finditer(cell.text):
-            match = _NUMBER.match(cell.text, label.end())
-            if match and 8 <= sum(char.isdigit() for char in match[0]) <= 22:
-                number = match[0].strip()
-                box = cell.place(match.start(), match.start() + len(number))
-                yield cell.text[: label.end()], Value(number, 0.75, cell.page, box, number)
-
-
-def _distance(value: Value, name: Value | None) -> float:
-    """How far a number stands from a name; upwards counts more, another page more still."""
-    if name is None or not name.box or not value.box:
-        return 3000.0
-    down = value.box.middle - name.box.middle
-    across = max(name.box.x0 - value.box.x1, value.box.x0 - name.box.x1, 0.0)
-    pages = 1000.0 * abs(value.page - name.page)
-    return (down if down >= 0 else -2 * down) + across + pages
 
 
 def find_address(sheet: TextSheet, name: Value | None) -> Value | None:
@@ -161,7 +106,7 @@ def find_parties(sheet: TextSheet, phrases: list[Phrase], skipped: frozenset[int
     """Seller and buyer; in the rows of the table nobody is looked for."""
     sources = collect_names(sheet, phrases, skipped)
     seller, buyer = choose_parties(sources)
-    ids = find_tax_ids(sheet, phrases, seller, buyer)
+    ids = find_tax_ids(sheet, phrases, seller=seller, buyer=buyer)
     return keep_found(
         {
             "seller.name": seller,

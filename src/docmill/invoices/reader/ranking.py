@@ -9,7 +9,7 @@ The share that a name has in the scores of all pairs says how sure it is.
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 from typing import Final
@@ -29,6 +29,7 @@ from docmill.invoices.reader.names import (
 from docmill.reading.labels import COMPANY, TextSheet, squeeze
 from docmill.reading.pages import Box
 
+ALIKE: Final = 0.28  # of the worth of a name: what its place on the page adds
 POOL: Final = 12  # names of each role that are compared
 SELLER: Final = "seller"
 BUYER: Final = "buyer"
@@ -185,12 +186,19 @@ def _mention_features(context: RankingPage, key: str, text: str) -> Features:
 
 
 def _best_by_key(names: Sequence[PartyName]) -> dict[str, PartyName]:
-    """Each name once, where it is supported best; the best supported first."""
+    """Each name once, where it is supported best; the best supported first.
+
+    Of places that are supported nearly alike the first counts: a hair's breadth decides nothing.
+    """
     found: dict[str, PartyName] = {}
     for name in sorted(names, key=lambda name: -name.score):
         key = squeeze(name.text)
-        if key:
-            found.setdefault(key, name)
+        if not key:
+            continue
+        best = found.setdefault(key, name)
+        near = name.score > found[key].score - ALIKE
+        if near and (name.cell.page, name.box.y0) < (best.cell.page, best.box.y0 - name.box.height):
+            found[key] = replace(name, score=best.score)
     return found
 
 

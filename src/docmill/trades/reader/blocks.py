@@ -1,16 +1,18 @@
 """Rows that say buy or sell, and the blocks of rows each of them opens."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
 from docmill.reading.labels import fold
 from docmill.trades.reader import facts, lexicon
-from docmill.trades.reader.deals import Deal, find_deal
+from docmill.trades.reader.deals import ZERO, Deal, find_deal
 from docmill.trades.reader.figures import FigureIndex
 from docmill.trades.reader.rows import NoteRow
 
 Direction = Literal["buy", "sell"]
+_GLUED: Final = re.compile(r"(?<=[a-zà-ÿ])(?=[A-ZÀ-Þ][a-zà-ÿ]{2})")  # `Market-OrderKauf`
 PROSE: Final = 13  # words of letters: more are a sentence, not a title or a table's row
 SHORT: Final = 6
 HEAD: Final = 4
@@ -35,14 +37,11 @@ def find_anchors(rows: Sequence[NoteRow]) -> list[Anchor]:
 def find_anchor(row: NoteRow) -> Anchor | None:
     text = lexicon.NOT_DIRECTION.sub(" ", _drop_torn_words(row))
     buy, sell = lexicon.BUY.search(text), lexicon.SELL.search(text)
+    if not buy and not sell and _may_be_glued(row):
+        text = lexicon.NOT_DIRECTION.sub(" ", fold(_GLUED.sub(" ", row.text)))
+        buy, sell = lexicon.BUY.search(text), lexicon.SELL.search(text)
     if not buy and not sell:
-        squeezed = row.plain.replace(" ", "")
-        if lexicon.TORN_SELL.search(squeezed):
-            return Anchor(row, "sell", 0.9, 0)
-        if lexicon.TORN_BUY.search(squeezed):
-            return Anchor(row, "buy", 0.9, 0)
-        rights = lexicon.RIGHTS.match(text)
-        return Anchor(row, "buy", 0.8, 0) if rights and row.word_count <= PROSE else None
+        return _find_hidden_anchor(row, text)
     if buy and sell:
         first = min(buy, sell, key=lambda match: match.start())
         if not _is_table_row(row) or abs(buy.start() - sell.start()) < 12:
@@ -53,6 +52,28 @@ def find_anchor(row: NoteRow) -> Anchor | None:
     assert match is not None
     weight = _anchor_weight(row, text, match.start(), match.group())
     return Anchor(row, "buy" if match is buy else "sell", weight, match.start()) if weight else None
+
+
+def _may_be_glued(row: NoteRow) -> bool:
+    """Whether words of a sentence may be printed without a blank; a short one is rather a name."""
+    long = row.word_count > SHORT or bool(row.days or row.numbers)
+    return long and bool(_GLUED.search(row.text))
+
+
+def _find_hidden_anchor(row: NoteRow, text: str) -> Anchor | None:
+    """A direction in letters set apart, as a code behind a label, or in words for rights."""
+    squeezed = row.plain.replace(" ", "")
+    if lexicon.TORN_SELL.search(squeezed):
+        return Anchor(row, "sell", 0.9, 0)
+    if lexicon.TORN_BUY.search(squeezed):
+        return Anchor(row, "buy", 0.9, 0)
+    if (side := lexicon.SIDE.match(row.plain)) and row.word_count <= PROSE:
+        code = next(iter(row.plain[side.end() :].split()), "").upper()
+        printed = any(word.text.strip(":.") == code for word in row.words)
+        if printed and code in lexicon.BUY_CODES | lexicon.SELL_CODES:
+            return Anchor(row, "buy" if code in lexicon.BUY_CODES else "sell", 0.9, 0)
+    rights = lexicon.RIGHTS.match(text)
+    return Anchor(row, "buy", 0.8, 0) if rights and row.word_count <= PROSE else None
 
 
 def _drop_torn_words(row: NoteRow) -> str:
@@ -113,12 +134,14 @@ class TradeBlock:
 
 def find_trade_blocks(rows: Sequence[NoteRow], figures: FigureIndex) -> list[TradeBlock]:
     """Every block that holds a whole trade."""
-    anchors = [a for a in find_anchors(rows) if a.weight >= 0.3]
+    lots = find_lots(rows)
+    anchors = [a for a in find_anchors(rows) if a.weight >= 0.3 and a.row.index not in lots]
     found: list[TradeBlock] = []
     pending: Anchor | None = None
     for at, anchor in enumerate(anchors):
         last = anchors[at + 1].row.index - 1 if at + 1 < len(anchors) else len(rows) - 1
         last = _find_last_row(rows, anchor.row.index, last)
+        last = next((at - 1 for at in range(anchor.row.index, last + 1) if at in lots), last)
         split = _split_by_row(anchor, rows, figures, last)
         if split:
             found += split
@@ -131,6 +154,23 @@ def find_trade_blocks(rows: Sequence[NoteRow], figures: FigureIndex) -> list[Tra
         elif not (pending and _continues(pending, anchor)):
             pending = anchor
     return _drop_repeats(found)
+
+
+def find_lots(rows: Sequence[NoteRow]) -> set[int]:
+    """Rows that list the purchases which a sale uses up: from a heading that says so to the next
+    title of a trade."""
+    found: set[int] = set()
+    within = False
+    for row in rows:
+        short = row.word_count < HOLDING_WORDS and not row.numbers
+        if short and lexicon.LOTS.search(row.plain):
+            within = True
+        elif within and short:
+            anchor = find_anchor(row)
+            within = anchor is None or anchor.weight < TOLD
+        if within:
+            found.add(row.index)
+    return found
 
 
 def find_signed_rows(rows: Sequence[NoteRow], figures: FigureIndex) -> list[TradeBlock]:
@@ -213,13 +253,30 @@ def _split_by_row(
         deal = find_deal(figures.within(index, index))
         if deal.fit in {"product", "exchange", "net"} and deal.score >= LEAST:
             found.append(TradeBlock(anchor, index, index, deal))
-    if len(found) < 2 or _is_one_rate(found):
+    if len(found) < 2 or _is_one_rate(found) or are_parts(rows, found):
         return []
     ends = [block.first - 1 for block in found[1:]] + [last]
     return [
         TradeBlock(block.anchor, block.first, max(block.first, end), block.deal)
         for block, end in zip(found, ends, strict=True)
     ]
+
+
+def are_parts(rows: Sequence[NoteRow], blocks: Sequence[TradeBlock]) -> bool:
+    """Whether the records are one trade done in parts: same day, no ISIN, and a sum is printed."""
+    days = {day.day for block in blocks for day in rows[block.first].days[:1]}
+    named = any(facts.ISIN.search(rows[block.first].text) for block in blocks)
+    if named or len(days) > 1 or len({block.anchor.direction for block in blocks}) > 1:
+        return False
+    total = sum((block.deal.quantity_value for block in blocks), ZERO)
+    inside = {block.first for block in blocks}
+    return any(
+        abs(value) == total
+        for row in rows
+        if row.index not in inside
+        for number in row.numbers
+        for value in number.readings
+    )
 
 
 def _is_one_rate(blocks: Sequence[TradeBlock]) -> bool:

@@ -11,6 +11,7 @@ from typing import Final
 from docmill.reading.numbers import currency_code
 from docmill.trades.reader import lexicon
 from docmill.trades.reader.figures import TradeFigure
+from docmill.trades.reader.rows import NoteRow
 
 ZERO: Final = Decimal(0)
 HUNDREDTH: Final = Decimal("0.01")
@@ -262,6 +263,7 @@ def _nearest_named(figures: Figures, role: str, quantity: TradeFigure) -> TradeF
 
 _CODES: Final = re.compile(r"\b[A-Z]{3}\b")
 PLAUSIBLE: Final = (Decimal("0.5"), Decimal("1.6"))
+DEAREST: Final = 2000  # no rate between the currencies of a trade and an account is higher
 MAX_PARTS: Final = 9
 AFTER_TAX: Final = Decimal("0.35")
 TURNS: Final = Decimal("0.002")
@@ -369,8 +371,10 @@ def _may_settle(figure: TradeFigure, deal: Deal) -> bool:
     if any(other and figure.meets(other) for other in (deal.quantity, deal.price)):
         return False
     total = deal.notional_value
-    if not total or _is_foreign(figure, deal):
+    if not total:
         return bool(figure.number.value)
+    if _is_foreign(figure, deal):
+        return total / DEAREST <= figure.value <= total * DEAREST
     return total * PLAUSIBLE[0] <= figure.value <= total * PLAUSIBLE[1]
 
 
@@ -422,9 +426,13 @@ def find_currency(figures: Figures, deal: Deal, amount: TradeFigure | None) -> s
 
 
 def _count_written_currencies(figures: Figures) -> Counter[str]:
-    """The currencies that stand in the rows of the numbers and in those above them."""
-    rows = {f.row.index: f.row for f in figures}
-    words = [word for row in rows.values() for word in _CODES.findall(row.text)]
+    """The currencies that stand in the rows of the numbers."""
+    return count_currencies({f.row.index: f.row for f in figures}.values())
+
+
+def count_currencies(rows: Iterable[NoteRow]) -> Counter[str]:
+    """How often these rows print each code of a currency."""
+    words = [word for row in rows for word in _CODES.findall(row.text)]
     return Counter(word for word in words if currency_code(word))
 
 

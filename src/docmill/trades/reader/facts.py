@@ -237,11 +237,12 @@ def _score_day(label: str, row: NoteRow, day: Day, anchor: NoteRow | None, settl
         return REFUSED
     if settles and weight < 10:
         return REFUSED / 3
-    if weight >= 10 and anchor is not None and row.index == anchor.index:
+    inside = anchor is not None and row.index == anchor.index
+    if weight >= 10 and inside:
         return weight + 0.5
-    if weight:
+    if weight and not (inside and weight == WEAK):
         return weight if row.word_count <= PROSE or weight > WEAK else UNNAMED - 1
-    if anchor is not None and row.index == anchor.index:
+    if inside:
         return IN_ANCHOR + (0.5 if day.start < 3 else 0.0)
     timed = bool(_CLOCK.match(row.text, day.end))
     return UNNAMED + (TIMED if timed else 1.0 if lexicon.ON.search(label) else 0.0)

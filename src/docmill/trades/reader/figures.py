@@ -23,6 +23,8 @@ FAR: Final = 0.7
 UNIT: Final = 1.0
 UNDER: Final = 0.9
 RATE_CHARS: Final = 60  # before a number: longer than any `1.0000 EUR = USD`
+UNIT_CHARS: Final = 24  # behind a number: longer than any unit
+IN_NAME: Final = 2  # numbers that a name may hold
 LONG: Final = 7  # figures without a separator: an account, not an amount
 MONEY_ROLES: Final = frozenset({"notional", "settlement", "fees", "taxes"})
 _PAIR: Final = re.compile(r"\b([A-Z]{3})(?: ?/ ?| )([A-Z]{3})\)?:?\s*$")
@@ -91,6 +93,7 @@ class Heading:
     role: str
     box: Box
     currency: str
+    row: int
 
 
 def find_figures(rows: Sequence[NoteRow]) -> list[TradeFigure]:
@@ -142,7 +145,8 @@ def _role_from_above(rows: Sequence[NoteRow], at: int) -> str:
 
 def find_headings(row: NoteRow) -> list[Heading]:
     """The columns a row names, if it is the head of a table: two roles or more, no numbers."""
-    if row.numbers or not 2 <= len(row.words) <= 40:
+    codes = all(_is_account(row.text[n.start : n.end]) for n in row.numbers)
+    if not codes or not 2 <= len(row.words) <= 40:
         return []
     tokens = [(token, word) for word in row.words for token in fold(word.text).split()]
     text = " ".join(token for token, _ in tokens)
@@ -156,7 +160,7 @@ def find_headings(row: NoteRow) -> list[Heading]:
             continue
         end = -stop
         word = tokens[text[:start].count(" ")][1]
-        kept.append(Heading(role, word.box, _currency_in(word.text)))
+        kept.append(Heading(role, word.box, _currency_in(word.text), row.index))
     return kept if len({heading.role for heading in kept} - {"other"}) > 1 else []
 
 
@@ -186,7 +190,7 @@ def _whole_numbers(row: NoteRow) -> list[Number]:
 
 def _make_figure(row: NoteRow, number: Number, head: Sequence[Heading]) -> TradeFigure:
     roles = {"fx": BESIDE} if _is_rate(row, number) else dict(_roles_from_left(row, number))
-    behind = fold(row.text[number.end : number.end + 24])
+    behind = fold(row.text[number.end : number.end + UNIT_CHARS])
     if not number.currency and lexicon.UNITS.match(behind):
         roles["quantity"] = roles.get("quantity", 0.0) + UNIT
     if lexicon.PER_UNIT.match(behind):
@@ -222,6 +226,8 @@ def _label_before(row: NoteRow, number: Number) -> str:
     days = [day for day in row.days if start <= day.end <= number.start]
     since = max((day.end for day in days), default=start)
     text = fold(row.text[since : number.start])
+    if before and since == start and _has_unit(row, before, start):
+        text = lexicon.UNITS.sub("", text, count=1)
     if not lexicon.MONEY_FILLERS.sub("", text).strip() and days:
         text = " ".join(fold(row.text[start : day.start]) for day in days)
     late = [n for n in before if n.end >= since]
@@ -230,6 +236,14 @@ def _label_before(row: NoteRow, number: Number) -> str:
         text = lexicon.RATE_WORDS.sub(" ", fold(row.text[: rate.start]))
     text = _IBAN.sub(" konto ", lexicon.ACCOUNT.sub(" konto ", text))
     return lexicon.ASIDE.sub("", " ".join(text.split()[-NEAR_WORDS:]))
+
+
+def _has_unit(row: NoteRow, before: Sequence[Number], start: int) -> bool:
+    """Whether a unit behind the number that ends here is its own, and no label of the next."""
+    last = next((n for n in before if n.end == start), None)
+    if last is None or not lexicon.UNITS.match(fold(row.text[start : start + UNIT_CHARS])):
+        return False
+    return {role for role, _ in _roles_from_left(row, last)} <= {"quantity"}
 
 
 def _is_rate(row: NoteRow, number: Number) -> bool:
@@ -250,6 +264,8 @@ def _is_account(text: str) -> bool:
 def _currency_before(row: NoteRow, number: Number) -> str:
     """A currency code among the two words before a number."""
     near = row.text[: number.start].split()[-2:]
+    if near and any(char.islower() for char in near[-1]):
+        near = near[-1:]
     codes = [code for word in near for code in _CODE.findall(word) if currency_code(code)]
     return currency_code(codes[-1]) if codes else ""
 
@@ -259,6 +275,9 @@ def _find_column(row: NoteRow, number: Number, head: Sequence[Heading]) -> Headi
     columns = [item for item in head if item.role != "other"]
     if not columns:
         return None
+    if tail := _find_tail(row, columns):
+        held = [number is one or _is_inside(number, [one]) for one in tail]
+        return columns[held.index(True)] if any(held) else None
     for alone in (_whole_numbers(row), _finest_numbers(row)):
         if len(columns) == len(alone) and number in alone:
             return columns[alone.index(number)]
@@ -267,6 +286,22 @@ def _find_column(row: NoteRow, number: Number, head: Sequence[Heading]) -> Headi
         return None
     over = [c for c in columns if c.box.x0 - 12 < box.x1 and box.x0 < c.box.x1 + 12]
     return over[0] if len(over) == 1 else None
+
+
+def _find_tail(row: NoteRow, columns: Sequence[Heading]) -> list[Number]:
+    """The last numbers of the row under a head, one for each column: figures in the name of the
+    security stand before them, and a price may be in per cent."""
+    numbers = [n for n in row.numbers if not _is_inside(n, row.numbers)]
+    led = bool(numbers) and any(char.isalpha() for char in row.text[: numbers[0].start])
+    roles = [column.role for column in columns]
+    if not led or row.days or row.index - columns[0].row != 1 or roles[-1] not in MONEY_ROLES:
+        return []
+    if not 0 < len(numbers) - len(columns) <= IN_NAME or roles[:2] != ["quantity", "price"]:
+        return []
+    tail = numbers[-len(columns) :]
+    kinds = zip(tail, columns, strict=True)
+    fits = all(not n.percent or c.role == "price" for n, c in kinds)
+    return tail if fits else []
 
 
 def _finest_numbers(row: NoteRow) -> list[Number]:

@@ -29,8 +29,12 @@ HOLDINGS: Final = _whole("trade", "holdings")
 SUM_ROW: Final = re.compile(rf"{_any('sum_row')}\b")
 VALUED: Final = _whole("trade", "valued")
 APPENDIX: Final = _whole("trade", "appendix")
+LOTS: Final = _whole("trade", "lots")
 BUY_CODES: Final = frozenset(_WORDS.phrases("trade", "buy_code"))
 SELL_CODES: Final = frozenset(_WORDS.phrases("trade", "sell_code"))
+DEBIT: Final = _whole("trade", "debit")
+CREDIT: Final = _whole("trade", "credit")
+SIDE: Final = re.compile(rf"^{_any('side')}\b")
 NO_TRADE_ROW: Final = _whole("trade", "no_trade_row")
 
 NUMBERS: Final = {role: _whole("trade number", role) for role in _WORDS.names("trade number")}

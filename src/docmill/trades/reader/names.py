@@ -77,6 +77,7 @@ def _make_candidate(row: NoteRow, text: str, weight: float) -> NameCandidate | N
     """The longest run of words between labels, without codes, and figures at its ends."""
     words = max(map(_trim_words, _split_at_labels(text)), key=lambda run: len("".join(run)))
     shown = " ".join(words)[:LONGEST].strip(_EDGES)
+    shown += ")" * (shown.count("(") - shown.count(")") == 1)
     if not _may_be_name(shown, words):
         return None
     kind = any(pattern.search(fold(shown)) for _, pattern in lexicon.ASSETS)

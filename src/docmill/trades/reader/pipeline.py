@@ -10,9 +10,11 @@ from docmill.core.summaries import TO_CHECK
 from docmill.reading.blank import require_text
 from docmill.reading.documents import open_document
 from docmill.reading.pages import Page, PagedDocument, Value
+from docmill.reading.second_opinion import CONTESTED, ORDERS, Dispute
 from docmill.reading.turning import Frames, find_frames, set_upright
+from docmill.trades.approval import PENDING, decide_approval
 from docmill.trades.fields import FIELDS, NAMES
-from docmill.trades.reader import services
+from docmill.trades.reader import second_reader, services
 from docmill.trades.reader.read import read_trades
 from docmill.trades.reader.recognition import recognize_note
 from docmill.trades.reader.rows import FoundTrade, FoundTrades, NoteSheet, make_sheet
@@ -37,7 +39,8 @@ class TradesPipeline:
         threshold = float(source.options.get("review_threshold", THRESHOLD))
         tools.progress(70, "looking for trades")
         sheet, frames = make_sheet(map(set_upright, pages)), find_frames(pages)
-        reading, by = _choose_reading(sheet, tools, threshold, warnings)
+        second = SecondTradesReader(source.options.get("trades_reader"), tools, warnings)
+        reading, by = _choose_reading(sheet, pages, second, threshold)
         reading = _place_on_pages(reading, frames)
         found: dict[str, Any] = make_data(reading, threshold)
         tools.progress(100, _trade_count_text(found["trades"]))
@@ -50,23 +53,56 @@ class TradesPipeline:
         return Output({**about, **read_from, **found}, rows=rows, summary=summary)
 
 
+@dataclass(frozen=True, slots=True)
+class SecondTradesReader:
+    """The language model, as the operator wants it; without a `mode` it is asked where we doubt."""
+
+    mode: str | None
+    tools: Tools
+    warnings: list[str]
+
+    def read(self, own: FoundTrades, sheet: NoteSheet, pages: Sequence[Page]) -> FoundTrades:
+        upright = [set_upright(page) for page in pages]
+        told = second_reader.read_by_model(sheet, upright, self.tools)
+        if told.gives_orders:
+            self.warnings.append(ORDERS)
+        if told.cut:
+            self.warnings.append("the language model was sent the first pages only")
+        if told.unseen and self.mode == BOTH:
+            self.warnings.append("the language model names a trade that the pages do not show")
+        if self.mode == BOTH and own.kind and not own.trades:
+            if told.trades:
+                self.warnings.append(f"the language model reads trades in it, a {own.kind}")
+            return own
+        return second_reader.combine(own, told, mode=self.mode or MODEL)
+
+    def is_wanted(self, own: FoundTrades, threshold: float) -> bool:
+        if self.mode:
+            return self.mode in {MODEL, BOTH}
+        sure = own.trades and all(trade_confidence(trade) >= threshold for trade in own.trades)
+        return services.MODEL in self.tools.services and not sure and not own.kind
+
+
 def _choose_reading(
-    sheet: NoteSheet, tools: Tools, threshold: float, warnings: list[str]
+    sheet: NoteSheet, pages: Sequence[Page], second: SecondTradesReader, threshold: float
 ) -> tuple[FoundTrades, str]:
     """The trades and who read them: the parser outside if there is one, else we ourselves; a
-    language model, if there is one, where we have doubts."""
-    if services.PARSER in tools.services:
-        return services.ask_parser(tools, sheet), "parser"
+    language model beside us, where it is wanted."""
+    if services.PARSER in second.tools.services:
+        return services.ask_parser(second.tools, sheet), "parser"
     own = read_trades(sheet)
-    sure = own.trades and all(trade_confidence(trade) >= threshold for trade in own.trades)
-    if services.MODEL not in tools.services or sure or own.kind:
+    if not second.is_wanted(own, threshold):
         return own, "page"
     try:
-        written = services.ask_model(tools, sheet)
+        written = second.read(own, sheet, pages)
     except DocmillError as exc:
-        warnings.append(f"the language model was asked in vain ({exc.fault.code})")
+        if second.mode == MODEL:
+            raise
+        second.warnings.append(f"the language model was asked in vain ({exc.fault.code})")
         return own, "page"
-    return (written, "model") if written.trades else (own, "page")
+    if second.mode == BOTH or not (written.trades or second.mode):
+        return (written if second.mode else own), "page"
+    return written, "model"
 
 
 def _place_on_pages(reading: FoundTrades, frames: Frames) -> FoundTrades:
@@ -74,10 +110,18 @@ def _place_on_pages(reading: FoundTrades, frames: Frames) -> FoundTrades:
     return replace(
         reading,
         trades=tuple(
-            replace(trade, values={name: frames.place(value) for name, value in trade.items()})
+            replace(
+                trade,
+                values={name: frames.place(value) for name, value in trade.items()},
+                disputes=tuple(_place_dispute(one, frames) for one in trade.disputes),
+            )
             for trade in reading.trades
         ),
     )
+
+
+def _place_dispute(dispute: Dispute, frames: Frames) -> Dispute:
+    return replace(dispute, model=frames.place(dispute.model)) if dispute.model else dispute
 
 
 def summarize_trades(trades: Sequence[Mapping[str, Any]], doubtful: int) -> dict[str, Any]:
@@ -122,6 +166,7 @@ THRESHOLD: Final = 0.8
 NEEDED: Final = tuple(field.name for field in FIELDS if field.needed)
 IDENTIFIERS: Final = tuple(field.name for field in FIELDS if field.identifies)
 MISSING: Final = 0.3
+MODEL, BOTH = "model", "both"
 UNIDENTIFIED: Final = 0.5
 
 
@@ -138,6 +183,7 @@ def make_data(reading: FoundTrades, threshold: float) -> dict[str, Any]:
         "reason": reading.reason or None,
         "kind": reading.kind or None,
         "evidence": evidence,
+        "differences": [one.to_json() for trade in reading.trades for one in trade.disputes],
         "review": list(_doubtful_paths(reading, threshold)),
         "review_threshold": threshold,
     }
@@ -151,10 +197,11 @@ def make_rows(
         {
             **_trade_data(trade),
             "position": index,
-            "needs_review": trade_confidence(trade) < threshold,
+            **_make_approval(trade_confidence(trade), threshold),
             "raw_extracted_data": {
                 "source": source,
                 "checks": list(trade.checks),
+                "differences": [one.to_json() for one in trade.disputes],
                 "pages": {
                     str(value.page): list(sizes[value.page])
                     for _, value in trade.items()
@@ -167,12 +214,21 @@ def make_rows(
     ]
 
 
+def _make_approval(confidence: float, threshold: float) -> dict[str, Any]:
+    decided = decide_approval(confidence, threshold)
+    return {"needs_review": decided.status == PENDING, "approved_by": decided.approved_by}
+
+
 def trade_confidence(trade: FoundTrade) -> float:
-    """How sure a trade is: as its weakest needed value, with one name for the security."""
+    """How sure a trade is: as its weakest needed value, with one name for the security.
+
+    Whatever two readers tell differently is for a person.
+    """
     values = trade.values
     needed = [values[name].confidence if name in values else MISSING for name in NEEDED]
     known = [values[name].confidence for name in IDENTIFIERS if name in values]
-    return round(min([*needed, max([UNIDENTIFIED, *known])]), 2)
+    open_ = [CONTESTED] if trade.disputes else []
+    return round(min([*needed, max([UNIDENTIFIED, *known]), *open_]), 2)
 
 
 def _trade_data(trade: FoundTrade) -> dict[str, Any]:
@@ -185,11 +241,14 @@ def _doubtful_paths(reading: FoundTrades, threshold: float) -> Iterator[str]:
     for index, trade in enumerate(reading.trades):
         if trade_confidence(trade) >= threshold:
             continue
-        yield f"trades[{index}]"
-        for name in NEEDED:
-            value = trade.values.get(name)
-            if value is None or value.confidence < threshold:
-                yield f"trades[{index}].{name}"
+        weak = (name for name in NEEDED if _is_weak(trade, name, threshold))
+        paths = [f"trades[{index}]", *(f"trades[{index}].{name}" for name in weak)]
+        yield from dict.fromkeys([*paths, *(one.path for one in trade.disputes)])
+
+
+def _is_weak(trade: FoundTrade, name: str, threshold: float) -> bool:
+    value = trade.values.get(name)
+    return value is None or value.confidence < threshold
 
 
 def _evidence(value: Value) -> Mapping[str, Any]:

@@ -18,6 +18,7 @@ from docmill.trades.reader.blocks import (
 )
 from docmill.trades.reader.deals import Deal, find_deal
 from docmill.trades.reader.figures import FigureIndex, TradeFigure, find_figures
+from docmill.trades.reader.money import BY_MONEY, find_block_by_money
 from docmill.trades.reader.names import find_name
 from docmill.trades.reader.rows import (
     FoundTrade,
@@ -81,6 +82,8 @@ def read_trades(sheet: NoteSheet) -> FoundTrades:
     blocks = _find_blocks(rows, figures, kind)
     if not blocks and not kind and anchors:
         blocks = _whole_document(rows, figures, anchors)
+    if not blocks and not kind:
+        blocks = find_block_by_money(rows, figures)
     if not blocks:
         return FoundTrades(reason=REASONS[kind], kind=kind)
     told = any("cusip" in row.plain for row in rows)
@@ -254,7 +257,7 @@ def _read_trade(scope: TradeScope, cusips: bool) -> FoundTrade:
 def _read_direction(scope: TradeScope) -> Value:
     anchor = scope.anchor
     others = {one.direction for one in find_anchors(scope.own) if one.weight >= 0.9}
-    sure = 0.97 if anchor.weight >= 0.9 else 0.8
+    sure = 0.97 if anchor.weight >= 0.9 else 0.6 if anchor.weight == BY_MONEY else 0.8
     sure = sure - 0.15 if others - {anchor.direction} else sure
     return make_value(anchor.row, 0, len(anchor.row.text), anchor.direction, sure)
 
@@ -274,7 +277,7 @@ def _read_dates(scope: TradeScope) -> dict[str, Value | None]:
 def _read_numbers(scope: TradeScope) -> dict[str, Value | None]:
     deal = scope.deal
     settled = deals.find_settlement(scope.figures, deal, scope.anchor.row.index)
-    currency = deals.find_currency(scope.figures, deal, settled.amount)
+    currency = deals.find_currency(scope.figures, deal, settled.amount) or _find_printed(scope)
     sure = _judge_fit(deal)
     figure = deal.notional or settled.amount
     values: dict[str, Value | None] = {
@@ -293,6 +296,15 @@ def _read_numbers(scope: TradeScope) -> dict[str, Value | None]:
         clear = figure is not None and bool(figure.currency) and not _has_open_legs(scope, values)
         values["currency"] = _figure_value(figure, currency, 0.95 if clear else 0.7)
     return values
+
+
+def _find_printed(scope: TradeScope) -> str:
+    """The one currency that the rows of a trade print, as heads such as `Amount/EUR` do."""
+    for rows in (scope.own, scope.shared):
+        codes = deals.count_currencies(rows)
+        if len(codes) == 1:
+            return next(iter(codes))
+    return ""
 
 
 def _judge_fit(deal: deals.Deal) -> float:

@@ -13,6 +13,7 @@ from docmill.reading.labels import TextCell, fold, make_cell
 from docmill.reading.numbers import DecimalMark, Number
 from docmill.reading.order import find_rows
 from docmill.reading.pages import Box, Page, Value, Word, bounding_box
+from docmill.reading.second_opinion import Dispute
 from docmill.trades.fields import NAMES
 
 MAX_ROW_WORDS: Final = (
@@ -267,10 +268,11 @@ def _split_number(text: str, number: Number, mark: DecimalMark) -> list[Number]:
 
 @dataclass(frozen=True, slots=True)
 class FoundTrade:
-    """One trade; a field that was not found is missing."""
+    """One trade; a field that was not found is missing. `disputes` are for a person to decide."""
 
     values: dict[str, Value] = field(default_factory=dict[str, Value])
     checks: tuple[str, ...] = ()
+    disputes: tuple[Dispute, ...] = ()
 
     def items(self) -> Iterator[tuple[str, Value]]:
         for name in NAMES:

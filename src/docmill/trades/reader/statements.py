@@ -13,7 +13,14 @@ from itertools import permutations
 from typing import Final
 
 from docmill.trades.reader import deals, facts, lexicon
-from docmill.trades.reader.blocks import SIGNED, Anchor, TradeBlock, find_anchor
+from docmill.trades.reader.blocks import (
+    SIGNED,
+    Anchor,
+    TradeBlock,
+    are_parts,
+    find_anchor,
+    find_lots,
+)
 from docmill.trades.reader.deals import Deal
 from docmill.trades.reader.figures import FigureIndex, TradeFigure
 from docmill.trades.reader.rows import NoteRow
@@ -43,7 +50,9 @@ class StatementRow:
 
 def find_statement_blocks(rows: Sequence[NoteRow], figures: FigureIndex) -> list[TradeBlock]:
     """The trades of a table with one row each; nothing where there are not two of them."""
-    records = [one for row in rows for one in _find_records(row, figures)]
+    lots = find_lots(rows)
+    able = [row for row in rows if row.index not in lots]
+    records = [one for row in able for one in _find_records(row, figures)]
     groups: dict[int, list[StatementRow]] = defaultdict(list)
     for one in records:
         groups[len(one.cells)].append(one)
@@ -189,7 +198,7 @@ def _make_blocks(
         blocks.append(
             TradeBlock(anchor, row.index, last, deal, None if named else heads[row.index])
         )
-    return blocks if len(blocks) > 1 and not _are_parts(rows, blocks) else []
+    return blocks if len(blocks) > 1 and not are_parts(rows, blocks) else []
 
 
 def _names_follow(rows: Sequence[NoteRow], records: Sequence[NoteRow]) -> bool:
@@ -248,20 +257,3 @@ def _read_codes(rows: Sequence[NoteRow]) -> list[Anchor | None]:
         found.append(Anchor(row, side, SIGNED, 0) if buy != sell else None)
     sides = {anchor.direction for anchor in found if anchor}
     return found if all(found) and len(sides) > 1 else [None] * len(rows)
-
-
-def _are_parts(rows: Sequence[NoteRow], blocks: Sequence[TradeBlock]) -> bool:
-    """Whether the records are one trade done in parts: same day, no ISIN, and a sum is printed."""
-    days = {day.day for block in blocks for day in rows[block.first].days[:1]}
-    named = any(facts.ISIN.search(rows[block.first].text) for block in blocks)
-    if named or len(days) > 1 or len({block.anchor.direction for block in blocks}) > 1:
-        return False
-    total = sum((block.deal.quantity_value for block in blocks), deals.ZERO)
-    inside = {block.first for block in blocks}
-    return any(
-        abs(value) == total
-        for row in rows
-        if row.index not in inside
-        for number in row.numbers
-        for value in number.readings
-    )

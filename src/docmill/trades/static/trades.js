@@ -29,11 +29,19 @@ const EVERY_MS = 4000;
 const found = document.querySelector("#found");
 found.dataset.drawn = found.innerHTML;
 
+function renewWaiting(fresh) {
+  const waiting = document.querySelector("#waiting");
+  if (fresh && fresh.innerHTML !== waiting.innerHTML && !waiting.contains(document.activeElement))
+    waiting.replaceChildren(...fresh.childNodes);
+}
+
 async function renew() {
   if (document.hidden || found.contains(document.activeElement)) return;
   const answer = await fetch(location.href, { headers: { accept: "text/html" } });
   if (!answer.ok) return;
-  const fresh = new DOMParser().parseFromString(await answer.text(), "text/html").querySelector("#found");
+  const drawn = new DOMParser().parseFromString(await answer.text(), "text/html");
+  const fresh = drawn.querySelector("#found");
+  renewWaiting(drawn.querySelector("#waiting"));
   if (!fresh || fresh.innerHTML === found.dataset.drawn || found.contains(document.activeElement)) return;
   const news = fresh.querySelectorAll("tbody tr").length - found.querySelectorAll("tbody tr").length;
   found.dataset.drawn = fresh.innerHTML;

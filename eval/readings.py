@@ -1,0 +1,123 @@
+"""Readings of whole folders, kept on disk: fitting looks at them again and again.
+
+A reading is kept under the digest of the reader's code, so that a changed reader reads anew.
+"""
+
+import hashlib
+import importlib
+import io
+import json
+import multiprocessing
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from docmill.core.faults import DocmillError
+from docmill.core.plugins import PDF, Source, Tools
+from eval import indonesian, letters, multilingual, structures
+from eval.scans import scanned
+
+ROOT: Final = Path(__file__).parents[1]
+CORPUS: Final = ROOT.parent / "shared" / "corpus"
+KEPT: Final = Path(tempfile.gettempdir()) / "docmill-readings"
+READERS: Final = {  # what changes a reading
+    "invoice": ("reading", "invoices/reader", "invoices/checks.py", "invoices/fields.py"),
+    "trades": ("reading", "trades/reader"),
+}
+MODULES: Final = {
+    "invoice": "docmill.invoices.pipeline",
+    "trades": "docmill.trades.reader.pipeline",
+}
+GENERATORS: Final[dict[str, Callable[[Path], None]]] = {
+    "structures": lambda folder: structures.make(folder, 306, 5),
+    "multilingual": lambda folder: multilingual.make(folder, 80, 11),
+    "indonesian": lambda folder: indonesian.make(folder, 60, 12),
+    "letters": letters.make,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """One document with its truth, what was read of it, and the text of its pages."""
+
+    set: str
+    record: dict[str, Any]
+    data: dict[str, Any]
+    texts: list[tuple[int, list[float], str]]
+    scanned: bool
+
+    @property
+    def group(self) -> str:
+        return str(self.record.get("vendor") or self.record["group"])
+
+    @property
+    def held(self) -> bool:
+        """Whether its layout was kept from those who made the reader."""
+        if self.set == "invoices":
+            return False
+        if self.set == "invoices_id":
+            return self.group[-1] in "bd"
+        if self.set == "structures":
+            return structures.is_held(self.group)
+        if self.set == "trades":
+            return bool(int(hashlib.sha256(self.group.encode()).hexdigest(), 16) % 2)
+        return self.set == "letters" or bool(hashlib.sha1(self.group.encode()).digest()[0] % 2)
+
+
+def read_set(name: str, pipeline: str, *, scans: bool = False, most: int = 0) -> list[Reading]:
+    """A folder of the corpus or what a generator makes, read as text or as scans of it."""
+    folder = CORPUS / name
+    if name in GENERATORS:
+        folder = KEPT / "made" / name
+        if not (folder / "truth.json").is_file():
+            GENERATORS[name](folder)
+    records = json.loads((folder / "truth.json").read_text())
+    records = records[:most] if most else records
+    kept = KEPT / pipeline / _digest(pipeline) / f"{name}{'-scans' if scans else ''}.json"
+    found: dict[str, Any] = json.loads(kept.read_text()) if kept.is_file() else {}
+    if missing := [each["file"] for each in records if each["file"] not in found]:
+        work = [(pipeline, folder / file, scans) for file in missing]
+        with multiprocessing.Pool(2) as pool:
+            found |= dict(pool.imap_unordered(_read_file, work))
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        kept.write_text(json.dumps(found))
+    return list(_pair(name, records, found, scans=scans))
+
+
+def _pair(
+    name: str, records: list[dict[str, Any]], found: dict[str, Any], *, scans: bool
+) -> Iterator[Reading]:
+    for record in records:
+        data = found[record["file"]]
+        if "error" not in data:
+            yield Reading(name, record, data, data.get("cells", []), scans)
+
+
+def _digest(pipeline: str) -> str:
+    digest = hashlib.sha256()
+    for place in READERS[pipeline]:
+        path = ROOT / "src/docmill" / place
+        for each in sorted(path.rglob("*")) if path.is_dir() else [path]:
+            if each.suffix in {".py", ".tsv", ".json"} and each.name != "confidence.json":
+                digest.update(each.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def _read_file(work: tuple[str, Path, bool]) -> tuple[str, dict[str, Any]]:
+    pipeline, path, scans = work
+    content = scanned(path.read_bytes()) if scans else path.read_bytes()
+    source = Source(io.BytesIO(content), path.name, PDF)
+    read = importlib.import_module(MODULES[pipeline]).read_unfitted
+    try:
+        data, pages = read(source, Tools(progress=lambda _percent, _stage: None))
+    except DocmillError as exc:
+        return path.name, {"error": {"code": exc.fault.code}}
+    cells = [
+        (page.number, cell.box.to_list(), cell.text)
+        for page in pages
+        for line in page.lines
+        for cell in line.cells
+    ]
+    return path.name, {**data, "cells": cells}

@@ -1,0 +1,123 @@
+"""Invoices approved by rule: how they are recorded, how many there are, and what was wrong."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from psycopg.rows import class_row
+from psycopg.types.json import Jsonb
+
+from docmill.core.jobs import Claimed, JobId
+from docmill.core.owners import OwnerKey
+from docmill.db.pool import Connection
+
+PIPELINE: Final = "invoice"
+
+# What keeps the promise is approved by its rule, which is named as a person would be.
+RECORD_DOUBTS: Final = """
+WITH given AS (
+    SELECT (row ->> 'doubts')::int AS doubts, (row ->> 'expected')::float8 AS expected,
+           (row ->> 'rate')::numeric AS rate
+      FROM jsonb_array_elements(%(rows)s::jsonb) AS row LIMIT 1),
+judged AS (
+    SELECT doubts, expected, CASE WHEN doubts = 0 AND rate > 0 AND expected <= rate
+           THEN 'rule <= ' || trim_scale(100 * rate) || ' %%' END AS rule
+      FROM given),
+kept AS (
+    INSERT INTO reviews (job_id, doubts, expected, rule, status, decided_by, decided_at)
+    SELECT %(job_id)s, doubts, expected, rule,
+           CASE WHEN rule IS NULL THEN 'pending' ELSE 'approved' END, rule,
+           CASE WHEN rule IS NOT NULL THEN now() END
+      FROM judged
+    ON CONFLICT (job_id) DO UPDATE SET doubts = excluded.doubts, expected = excluded.expected,
+        rule = excluded.rule, status = excluded.status, reason = NULL,
+        decided_by = excluded.decided_by, decided_at = excluded.decided_at),
+told AS (
+    INSERT INTO job_events (job_id, kind, meta)
+    SELECT %(job_id)s, 'reviewed', jsonb_build_object(
+               'from', 'pending', 'to', 'approved', 'by', rule, 'expected', expected)
+      FROM judged WHERE rule IS NOT NULL)
+UPDATE jobs SET summary = summary || jsonb_build_object('state', 'approved', 'approved_by', rule)
+  FROM judged WHERE id = %(job_id)s AND rule IS NOT NULL
+"""
+
+
+async def record_doubts(conn: Connection, job: Claimed, array: str) -> None:
+    """A run tells how much of its result it doubts, and what share of it may be wrong."""
+    await conn.execute(RECORD_DOUBTS, {"job_id": job.id, "rows": array})
+
+
+async def doubts_exist(_conn: Connection, _job_id: JobId) -> bool:
+    """No reason to run again: a job that takes over another's result does without the count."""
+    return False
+
+
+@dataclass(frozen=True, slots=True)
+class Touchless:
+    """Of an owner's invoices: all, those approved by rule, and values changed in them since."""
+
+    documents: int = 0
+    by_rule: int = 0
+    wrong_values: int = 0
+    wrong_documents: int = 0
+
+    @property
+    def rate(self) -> float:
+        return self.by_rule / max(self.documents, 1)
+
+
+COUNT_TOUCHLESS: Final = """
+SELECT count(*)::int AS documents, count(r.rule)::int AS by_rule,
+       coalesce(sum(e.paths), 0)::int AS wrong_values, count(e.paths)::int AS wrong_documents
+  FROM jobs j JOIN reviews r ON r.job_id = j.id
+  LEFT JOIN LATERAL (
+       SELECT nullif(count(DISTINCT v.path), 0) AS paths FROM review_revisions v
+        WHERE r.rule IS NOT NULL AND v.job_id = r.job_id AND v.kind = 'edit') e ON true
+ WHERE j.owner = %s
+"""
+
+
+async def count_touchless(conn: Connection, owner: OwnerKey) -> Touchless:
+    async with conn.cursor(row_factory=class_row(Touchless)) as cur:
+        return await (await cur.execute(COUNT_TOUCHLESS, (owner,))).fetchone() or Touchless()
+
+
+READ_EXPERIENCE: Final = "SELECT counts FROM experience WHERE owner = %s AND pipeline = %s"
+
+
+async def read_experience(conn: Connection, owner: OwnerKey) -> dict[str, Any]:
+    """What an owner's reviews say of confidence; empty where there are too few."""
+    row = await (await conn.execute(READ_EXPERIENCE, (owner, PIPELINE))).fetchone()
+    return row[0] if row else {}
+
+
+KEEP_EXPERIENCE: Final = """
+INSERT INTO experience (owner, pipeline, counts, reviews)
+SELECT owners.owner, %(pipeline)s, %(counts)s, %(reviews)s FROM owners WHERE owner = %(owner)s
+ON CONFLICT (owner, pipeline) DO UPDATE SET counts = excluded.counts, reviews = excluded.reviews,
+    made_at = now()
+"""
+
+
+async def keep_experience(
+    conn: Connection, owner: OwnerKey, counts: Mapping[str, Any], *, reviews: int
+) -> None:
+    args = {"owner": owner, "pipeline": PIPELINE, "counts": Jsonb(dict(counts)), "reviews": reviews}
+    await conn.execute(KEEP_EXPERIENCE, args)
+
+
+# Whose people have approved something since the last fit.
+LIST_OWNERS: Final = """
+SELECT j.owner FROM jobs j JOIN reviews r ON r.job_id = j.id
+  LEFT JOIN experience x ON x.owner = j.owner AND x.pipeline = %(pipeline)s
+ WHERE r.status = 'approved' AND r.decided_by IS DISTINCT FROM r.rule
+ GROUP BY j.owner, x.made_at
+HAVING count(*) >= %(enough)s AND (x.made_at IS NULL OR max(r.decided_at) > x.made_at)
+ ORDER BY j.owner LIMIT %(limit)s
+"""
+
+
+async def list_reviewers(conn: Connection, *, enough: int, limit: int = 100) -> list[OwnerKey]:
+    args = {"pipeline": PIPELINE, "enough": enough, "limit": limit}
+    found = await (await conn.execute(LIST_OWNERS, args)).fetchall()
+    return [OwnerKey(row[0]) for row in found]

@@ -1,0 +1,37 @@
+"""The log of a process: one line per event on stderr."""
+
+import logging
+import sys
+from typing import Any
+
+import structlog
+from structlog.typing import EventDict
+
+from docmill.settings import Settings
+
+
+def log_to_stderr(settings: Settings) -> None:
+    """JSON lines, or readable ones when a person is watching."""
+    pretty = sys.stderr.isatty() and not settings.production
+    renderer = structlog.dev.ConsoleRenderer() if pretty else structlog.processors.JSONRenderer()
+    level = logging.getLevelNamesMapping()[settings.log_level.upper()]
+    logging.basicConfig(level=max(level, logging.WARNING), format="%(message)s")
+    # It tells of every attempt; those who wait say so once.
+    logging.getLogger("psycopg.pool").setLevel(logging.ERROR)
+    structlog.configure(
+        processors=[
+            structlog.contextvars.merge_contextvars,
+            structlog.processors.add_log_level,
+            structlog.processors.TimeStamper(fmt="iso", utc=True),
+            structlog.processors.format_exc_info,
+            _drop_nulls,
+            renderer,
+        ],
+        wrapper_class=structlog.make_filtering_bound_logger(level),
+        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+        cache_logger_on_first_use=True,
+    )
+
+
+def _drop_nulls(_: Any, __: str, event: EventDict) -> EventDict:
+    return {key: value for key, value in event.items() if value is not None}

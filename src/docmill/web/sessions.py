@@ -1,0 +1,234 @@
+"""Cookies: of anonymous sessions, and of people who signed in. An ended one counts as none."""
+
+import asyncio
+import base64
+import hashlib
+import hmac
+import re
+import secrets
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any, Final
+
+from psycopg.types.json import Jsonb
+from starlette.requests import Request
+
+from docmill.core import owners
+from docmill.core.owners import Owner, OwnerKey
+from docmill.db.pool import Connection, Pool, connection, read_connection
+from docmill.web.recent import RecentAnswers
+
+COOKIE: Final = "docmill_session"
+# Browsers take a cookie of this name only from the very host itself, over TLS: no neighbour of a
+# shared domain can plant one.
+SECURE_COOKIE: Final = f"__Host-{COOKIE}"
+SIGNED_IN_COOKIE: Final = "docmill_account"
+# A secret, and the proof that we issued it. Those of the first version had no proof.
+COOKIE_FORM: Final = re.compile(r"([A-Za-z0-9_-]{43})(?:\.([A-Za-z0-9_-]{43}))?")
+SECRET_FORM: Final = re.compile(r"[A-Za-z0-9_-]{43}")
+COOKIE_SECONDS: Final = 365 * 24 * 3600
+SECRET_BYTES: Final = 32
+ALL: Final = ""
+
+
+def write_cookie(name: str, value: str, *, seconds: int, secure: bool) -> str:
+    """A line of Set-Cookie; with 0 seconds the browser forgets it."""
+    attributes = f"Max-Age={seconds}; Path=/; HttpOnly; SameSite=Lax"
+    return f"{name}={value}; {attributes}{'; Secure' if secure else ''}"
+
+
+class Sessions:
+    """The cookies of anonymous sessions. A session that we did not issue is never taken."""
+
+    def __init__(self, pool: Pool, *, secure: bool) -> None:
+        self.cookie: str = SECURE_COOKIE if secure else COOKIE
+        self._pool: Pool = pool
+        self._secure: bool = secure
+        self._key: bytes | None = None
+        self._asking: asyncio.Lock = asyncio.Lock()
+        self._ended: RecentAnswers[frozenset[str]] = RecentAnswers(self._load_ended)
+
+    async def owner(self, request: Request) -> Owner:
+        """The session of the cookie, or a new one whose cookie goes out with the answer."""
+        known = await self.find(request)
+        if known:
+            return known
+        secret = await self._first_version(request) or secrets.token_urlsafe(SECRET_BYTES)
+        request.state.set_cookie = self._line(secret, await self._prove(secret))
+        return owners.session(secret)
+
+    async def find(self, request: Request) -> Owner | None:
+        """The session of the cookie, if it is one of ours and goes on."""
+        sent = COOKIE_FORM.fullmatch(request.cookies.get(self.cookie, ""))
+        if not sent or not sent[2] or not hmac.compare_digest(sent[2], await self._prove(sent[1])):
+            return None
+        owner = owners.session(sent[1])
+        return None if owner.session_id in await self._ended.find(ALL) else owner
+
+    def forget(self) -> None:
+        """What this process believes of sessions is asked again."""
+        self._ended.forget(ALL)
+
+    def end_line(self) -> str:
+        """What makes a browser forget its cookie."""
+        return write_cookie(self.cookie, "", seconds=0, secure=self._secure)
+
+    async def _load_ended(self, _: str) -> frozenset[str]:
+        async with read_connection(self._pool) as conn:
+            return await list_ended(conn)
+
+    async def _first_version(self, request: Request) -> str | None:
+        """One without a proof that has owned something: nobody gets that far with one now.
+
+        Where cookies are secure they had another name then, so there is none to know again.
+        """
+        sent = COOKIE_FORM.fullmatch(request.cookies.get(self.cookie, ""))
+        if not sent or sent[2]:
+            return None
+        owner = owners.session(sent[1])
+        if owner.session_id in await self._ended.find(ALL):
+            return None
+        async with read_connection(self._pool) as conn:
+            return sent[1] if await owner_exists(conn, owner.key) else None
+
+    async def _prove(self, secret: str) -> str:
+        digest = hmac.digest(await self._shared_key(), secret.encode(), "sha256")
+        return base64.urlsafe_b64encode(digest).decode().rstrip("=")
+
+    async def _shared_key(self) -> bytes:
+        """Asked for once, however many come at once."""
+        async with self._asking:
+            if self._key is None:
+                self._key = await load_shared_secret(self._pool, "sessions")
+            return self._key
+
+    def _line(self, secret: str, proof: str) -> str:
+        value = f"{secret}.{proof}"
+        return write_cookie(self.cookie, value, seconds=COOKIE_SECONDS, secure=self._secure)
+
+
+@dataclass(frozen=True, slots=True)
+class SignedIn:
+    """A person who signed in, as their session knows them."""
+
+    id: str
+    owner: Owner
+    name: str
+
+
+class SignedInSessions:
+    """The cookies of people who signed in. Each has a row, which is all that the cookie names."""
+
+    def __init__(self, pool: Pool, *, secure: bool) -> None:
+        self.cookie: str = f"__Host-{SIGNED_IN_COOKIE}" if secure else SIGNED_IN_COOKIE
+        self._pool: Pool = pool
+        self._secure: bool = secure
+        self._known: RecentAnswers[SignedIn | None] = RecentAnswers(self._load)
+
+    async def find(self, request: Request) -> SignedIn | None:
+        sent = request.cookies.get(self.cookie, "")
+        return await self._known.find(_name_session(sent)) if SECRET_FORM.fullmatch(sent) else None
+
+    async def begin(self, conn: Connection, who: Owner, name: str, lasts: timedelta) -> str:
+        """The cookie of a new session, as a line of Set-Cookie."""
+        secret = secrets.token_urlsafe(SECRET_BYTES)
+        await add_session(conn, SignedIn(_name_session(secret), who, name), lasts)
+        seconds = int(lasts.total_seconds())
+        return write_cookie(self.cookie, secret, seconds=seconds, secure=self._secure)
+
+    async def end(self, conn: Connection, session: SignedIn) -> None:
+        await end_session(conn, session.id)
+        self._known.forget(session.id)
+
+    def end_line(self) -> str:
+        return write_cookie(self.cookie, "", seconds=0, secure=self._secure)
+
+    def forget(self, session_id: str) -> None:
+        self._known.forget(session_id)
+
+    async def _load(self, session_id: str) -> SignedIn | None:
+        async with connection(self._pool) as conn:
+            return await find_session(conn, session_id)
+
+
+def _name_session(secret: str) -> str:
+    """The secret is not kept: its hash names the session."""
+    return hashlib.sha256(secret.encode()).hexdigest()
+
+
+LIST_ENDED: Final = """
+SELECT id FROM sessions WHERE ended_at IS NOT NULL AND owner LIKE 'session:%'
+"""
+
+
+async def list_ended(conn: Connection) -> frozenset[str]:
+    """The anonymous sessions that an operator has ended."""
+    rows = await (await conn.execute(LIST_ENDED)).fetchall()
+    return frozenset(row[0] for row in rows)
+
+
+ADD_SESSION: Final = """
+INSERT INTO sessions (id, owner, name, grants, expires_at)
+VALUES (%(id)s, %(owner)s, %(name)s, %(grants)s, now() + %(lasts)s)
+"""
+
+
+async def add_session(conn: Connection, session: SignedIn, lasts: timedelta) -> None:
+    owner = session.owner
+    args: dict[str, Any] = {"id": session.id, "owner": owner.key, "name": session.name}
+    await conn.execute(ADD_SESSION, {**args, "grants": Jsonb(owner.grants), "lasts": lasts})
+
+
+# Seen is written down once a minute, so that an operator knows who is there.
+FIND_SESSION: Final = """
+WITH found AS (
+    SELECT id, owner, name, grants, seen_at FROM sessions
+     WHERE id = %(id)s AND ended_at IS NULL AND expires_at > now()),
+seen AS (
+    UPDATE sessions SET seen_at = now() FROM found
+     WHERE sessions.id = found.id AND found.seen_at < now() - interval '1 minute')
+SELECT id, owner, name, grants FROM found
+"""
+
+
+async def find_session(conn: Connection, session_id: str) -> SignedIn | None:
+    """The session, unless it ended or expired."""
+    row = await (await conn.execute(FIND_SESSION, {"id": session_id})).fetchone()
+    return SignedIn(row[0], owners.restore(row[1], row[3]), row[2]) if row else None
+
+
+END_SESSION: Final = "UPDATE sessions SET ended_at = now() WHERE id = %s AND ended_at IS NULL"
+
+
+async def end_session(conn: Connection, session_id: str) -> bool:
+    return (await conn.execute(END_SESSION, (session_id,))).rowcount == 1
+
+
+OWNER_EXISTS: Final = "SELECT EXISTS (SELECT FROM owners WHERE owner = %s)"
+
+
+async def owner_exists(conn: Connection, owner: OwnerKey) -> bool:
+    """Whether the owner was ever here with something to keep."""
+    row = await (await conn.execute(OWNER_EXISTS, (owner,))).fetchone()
+    assert row is not None
+    return row[0]
+
+
+FIND_SHARED: Final = "SELECT secret FROM secrets WHERE name = %s"
+ADD_SHARED: Final = "INSERT INTO secrets (name, secret) VALUES (%s, %s) ON CONFLICT DO NOTHING"
+
+
+async def load_shared_secret(pool: Pool, name: str) -> bytes:
+    """The secret of that name that all processes share, made where there is none yet."""
+    async with read_connection(pool) as conn:
+        return await share_secret(conn, name, secrets.token_bytes(SECRET_BYTES))
+
+
+async def share_secret(conn: Connection, name: str, fresh: bytes) -> bytes:
+    """The secret of that name: `fresh` where there is none yet."""
+    row = await (await conn.execute(FIND_SHARED, (name,))).fetchone()
+    if row is None:
+        await conn.execute(ADD_SHARED, (name, fresh))
+        row = await (await conn.execute(FIND_SHARED, (name,))).fetchone()
+    assert row is not None
+    return bytes(row[0])

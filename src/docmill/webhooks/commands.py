@@ -1,0 +1,202 @@
+"""docmill webhooks: be told what happens, look at what was delivered, deliver it again."""
+
+import asyncio
+from collections.abc import Iterable, Mapping
+from typing import Annotated, Any, Final
+
+import typer
+from rich.text import Text
+
+from docmill.cli.console import say, say_json
+from docmill.cli.options import AsJson
+from docmill.cli.remote import RemoteClient, Token, Url
+from docmill.cli.tables import format_age, format_time, make_table, print_table
+from docmill.client.asynchronous import HERE, LARGEST_PAGE
+from docmill.webhooks.fields import KINDS
+
+app = typer.Typer(
+    name="webhooks",
+    help="Be told what happens: signed requests to a server of yours.",
+    no_args_is_help=True,
+    add_completion=False,
+)
+PATH: Final = "/api/webhooks"
+NAMED: Final = ", ".join(kind.name for kind in KINDS)
+
+Id = Annotated[str, typer.Argument(metavar="ID", help="A webhook's id; `list` has them.")]
+
+
+@app.command()
+def create(
+    address: Annotated[str, typer.Argument(metavar="URL", help="Where to send to.")],
+    events: Annotated[
+        list[str] | None,
+        typer.Option("--event", "-e", help=f"What to be told of, several times; all: {NAMED}."),
+    ] = None,
+    desk: Annotated[
+        str | None, typer.Option(help="Documents of this desk instead of your own.")
+    ] = None,
+    as_json: AsJson = False,
+    url: Url = HERE,
+    token: Token = None,
+) -> None:
+    """Be told what happens to your documents. The secret is shown once.
+
+    docmill webhooks create https://example.com/docmill
+
+    docmill webhooks create https://example.com/trades -e trade.created --desk trading
+    """
+    wish: dict[str, Any] = {"url": address}
+    wish |= {"events": events} if events else {}
+    wish |= {"desk": desk} if desk else {}
+    made = asyncio.run(_ask(RemoteClient(url, token), "POST", PATH, json=wish))
+    _print_secret(made, as_json=as_json)
+
+
+def _print_secret(made: dict[str, Any], *, as_json: bool) -> None:
+    if as_json:
+        say_json(made)
+        return
+    say(f"id      {made['id']}")
+    say(f"secret  {made['secret']}")
+    say("Copy the secret now: it is not shown again.")
+
+
+async def _ask(client: RemoteClient, method: str, path: str, **given: Any) -> dict[str, Any]:
+    async with client:
+        return await client.ask(method, path, **given)
+
+
+@app.command("list")
+def list_webhooks(as_json: AsJson = False, url: Url = HERE, token: Token = None) -> None:
+    """List your webhooks, and whether they are on."""
+    found = asyncio.run(_ask(RemoteClient(url, token), "GET", PATH))["webhooks"]
+    if as_json:
+        say_json(found)
+        return
+    if not found:
+        say("No webhook yet. `docmill webhooks create URL` makes one.")
+        return
+    table = make_table("ID", "STATE", "DELIVERED", "EVENTS", "URL")
+    for one in found:
+        delivered = format_age(one["delivered_at"]) if one["delivered_at"] else "-"
+        table.add_row(
+            one["id"], _describe_state(one), delivered, ",".join(one["events"]), Text(one["url"])
+        )
+    print_table(table)
+
+
+def _describe_state(one: Mapping[str, Any]) -> str:
+    if not one["enabled"]:
+        return f"off ({one['disabled_because']})"
+    return "failing" if one["failing_from"] else "on"
+
+
+@app.command()
+def delete(id: Id, as_json: AsJson = False, url: Url = HERE, token: Token = None) -> None:  # noqa: A002
+    """Delete a webhook and its log."""
+    gone = asyncio.run(_ask(RemoteClient(url, token), "DELETE", f"{PATH}/{id}"))
+    if as_json:
+        say_json(gone)
+    else:
+        say(f"{gone['deleted']} is deleted.")
+
+
+@app.command()
+def rotate(id: Id, as_json: AsJson = False, url: Url = HERE, token: Token = None) -> None:  # noqa: A002
+    """Make a new secret; the one before signs too for 24 hours."""
+    made = asyncio.run(_ask(RemoteClient(url, token), "POST", f"{PATH}/{id}/rotate"))
+    _print_secret(made, as_json=as_json)
+
+
+@app.command()
+def enable(id: Id, as_json: AsJson = False, url: Url = HERE, token: Token = None) -> None:  # noqa: A002
+    """Turn on a webhook that was disabled. `replay --missed` delivers what it missed."""
+    changed = asyncio.run(_ask(RemoteClient(url, token), "POST", f"{PATH}/{id}/enable"))
+    if as_json:
+        say_json(changed)
+    else:
+        say(f"{changed['id']} is on.")
+
+
+@app.command()
+def deliveries(
+    id: Id,  # noqa: A002
+    status: Annotated[str | None, typer.Option(help="Only pending, delivered or failed.")] = None,
+    limit: Annotated[int, typer.Option(min=0, help="How many; 0 for all.")] = 50,
+    as_json: AsJson = False,
+    url: Url = HERE,
+    token: Token = None,
+) -> None:
+    """List what was delivered in the last 30 days, newest first."""
+    only = {"status": status} if status else {}
+    found = asyncio.run(_fetch_deliveries(RemoteClient(url, token), id, only, limit=limit))
+    if as_json:
+        say_json(found)
+    else:
+        _print_deliveries(found)
+
+
+async def _fetch_deliveries(
+    client: RemoteClient, webhook_id: str, only: dict[str, str], *, limit: int
+) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = []
+    cursor: dict[str, str] = {}
+    async with client:
+        while not limit or len(found) < limit:
+            size = min(limit - len(found), LARGEST_PAGE) if limit else LARGEST_PAGE
+            asked = {**only, **cursor, "limit": str(size)}
+            page = await client.ask("GET", f"{PATH}/{webhook_id}/deliveries", params=asked)
+            found += page["deliveries"]
+            if not page["next_cursor"]:
+                break
+            cursor = {"cursor": page["next_cursor"]}
+    return found
+
+
+def _print_deliveries(found: Iterable[Mapping[str, Any]]) -> None:
+    table = make_table("ID", "AT", "EVENT", "STATUS", "TRIES", "LAST ANSWER")
+    for one in found:
+        last = one["attempts"][-1] if one["attempts"] else None
+        said = str(last["status"] or last["error"]) if last else "-"
+        table.add_row(
+            one["id"],
+            format_time(one["created_at"]),
+            one["event"],
+            one["status"],
+            str(one["tries"]),
+            Text(said),
+        )
+    print_table(table)
+
+
+@app.command()
+def replay(
+    id: Id,  # noqa: A002
+    delivery: Annotated[
+        str | None, typer.Argument(metavar="DELIVERY", help="One delivery's id.")
+    ] = None,
+    since: Annotated[
+        str | None, typer.Option(help="All since this time: 2026-01-31 or 2026-01-31T12:00:00Z.")
+    ] = None,
+    missed: Annotated[
+        bool, typer.Option("--missed", help="Only what did not get through.")
+    ] = False,
+    as_json: AsJson = False,
+    url: Url = HERE,
+    token: Token = None,
+) -> None:
+    """Deliver again: one delivery, or all since a time.
+
+    docmill webhooks replay 6f0a1b2c-4d53-4e0e-9c6d-5b9a1f110b0e --since 2026-01-31 --missed
+    """
+    if (delivery is None) == (since is None):
+        raise typer.BadParameter("Give a DELIVERY or --since, one of them.")
+    path, given = f"{PATH}/{id}/replay", {"json": {"since": since, "missed": missed}}
+    if delivery is not None:
+        path, given = f"{PATH}/{id}/deliveries/{delivery}/replay", {}
+    answer = asyncio.run(_ask(RemoteClient(url, token), "POST", path, **given))
+    if as_json:
+        say_json(answer)
+    else:
+        say(f"{answer['replayed']} to be delivered again.")

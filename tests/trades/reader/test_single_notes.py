@@ -1,0 +1,99 @@
+"""Single notes: the direction, the quantity and what makes no trade."""
+
+import io
+from typing import Any
+
+import pytest
+
+from docmill.core.plugins import PDF, Source, Tools
+from docmill.trades.reader.pipeline import pipeline
+from notes import note
+
+
+def read_lines(*lines: str) -> list[dict[str, Any]]:
+    source = Source(io.BytesIO(note(*lines)), "note.pdf", PDF)
+    return list(pipeline.run(source, Tools(progress=lambda _percent, _stage: None)).data["trades"])
+
+
+FACTS = ("ISIN DE0007164600", "Trade date 12.03.2024", "Quantity 12", "Price 50,25 EUR")
+
+
+@pytest.mark.parametrize(
+    ("title", "direction"),
+    [
+        ("Piano di accumulo", "buy"),
+        ("Plan de inversión", "buy"),
+        ("Plan d'investissement", "buy"),
+        ("Beleggingsplan", "buy"),
+        ("Market-OrderAcquisto il 12.03.2024 alle 10:46 su Lang Exchange Milano", "buy"),
+        ("Verkoopborderel", "sell"),
+        ("Resgate de unidades", "sell"),
+        ("Odkupienie jednostek", "sell"),
+        ("Buy/Sell: S", "sell"),
+        ("Sens : A", "buy"),
+    ],
+)
+def test_titles_signs_and_codes_name_the_direction(title: str, direction: str) -> None:
+    trades = read_lines(title, *FACTS, "Amount 603,00 EUR")
+    assert [trade["direction"] for trade in trades] == [direction]
+
+
+@pytest.mark.parametrize(
+    ("settled", "direction"),
+    [("Zu Ihren Lasten 605,00 EUR", "buy"), ("Zu Ihren Gunsten 601,00 EUR", "sell")],
+)
+def test_the_money_tells_the_direction_where_no_word_does(settled: str, direction: str) -> None:
+    facts = ("ISIN DE0007164600", "Handelstag 12.03.2024", "Stück 12", "Kurs 50,25 EUR")
+    sums = ("Kurswert 603,00 EUR", "Provision 2,00 EUR", settled)
+    (trade,) = read_lines("Abrechnung", *facts, *sums)
+    assert trade["direction"] == direction
+    assert trade["confidence_score"] < 0.8
+
+
+def test_money_from_a_dividend_is_no_sale() -> None:
+    facts = ("ISIN DE0007164600", "Stück 12", "Kurs 50,25 EUR", "Kurswert 603,00 EUR")
+    assert not read_lines("Abrechnung", "Dividende je Stück", *facts, "Gutschrift 603,00 EUR")
+
+
+def test_a_unit_belongs_to_the_number_before_it() -> None:
+    (trade,) = read_lines(
+        "Market-Order Verkauf am 11.06.2024 um 16:00 Uhr",
+        "POSITION ANZAHL PREIS BETRAG",
+        "Long @49.99 $ Getränke Open End Turbo 1.000 Stk. 0,15 EUR 150,00 EUR",
+        "ISIN: DE0007164600",
+        "GESAMT 149,00 EUR",
+    )
+    assert (trade["quantity"], trade["price"], trade["notional"]) == ("1000", "0.15", "150.00")
+
+
+def test_a_year_in_the_name_is_no_quantity() -> None:
+    (trade,) = read_lines(
+        "Market-Order BUY am 15.10.2025 um 17:48",
+        "POSITION NOMINALE PREIS BETRAG",
+        "Sept. 2064 1.253,51 USD 92,41 % 996,70 EUR",
+        "ISIN: US68389XCV55",
+    )
+    assert (trade["quantity"], trade["notional"]) == ("1253.51", "996.70")
+
+
+def test_lots_that_a_sale_uses_up_are_no_trades() -> None:
+    facts = ("ISIN DE0007164600", "Handelstag 12.03.2024", "Stück 9,333", "Kurs 50,25 EUR")
+    trades = read_lines(
+        "Wertpapierabrechnung: Verkauf",
+        *facts,
+        "Kurswert 468,98 EUR",
+        "Wertpapierabrechnung: Verkauf",
+        "Berücksichtigte Anschaffungsgeschäfte",
+        "WP Kauf 32698879 02.03.2021 STK 4,333 23,08 100,01",
+        "WP Kauf 35876885 06.04.2021 STK 5,000 20,00 100,00",
+    )
+    assert [trade["quantity"] for trade in trades] == ["9.333"]
+
+
+def test_a_head_that_names_the_currency_gives_it() -> None:
+    (trade,) = read_lines(
+        "Fonds: Muster ISIN: DE0008491051",
+        "Umsatzart Betrag/EUR Preis/EUR Anteile",
+        "22.12.2020 Verkauf 14,45 157,21 -0,092",
+    )
+    assert (trade["currency"], trade["quantity"]) == ("EUR", "0.092")
