@@ -21,7 +21,8 @@ CALM = (HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too
 def machine(database_url: str) -> Iterator[type[Jobs]]:
     """One event loop and one pool for all lives of the machine."""
     with asyncio.Runner() as runner:
-        opened = open_pool(database_url, size=3, wait=timedelta(minutes=1))
+        minute = timedelta(minutes=1)  # on a busy machine three claims wait long for each other
+        opened = open_pool(database_url, size=3, wait=minute, lock=minute)
         pool = runner.run(opened.__aenter__())
         try:
 
