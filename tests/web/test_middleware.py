@@ -61,6 +61,11 @@ async def test_a_bug_of_ours_is_told_without_its_inside(
     assert answer.json()["error"] == "Something went wrong"
     assert "inside" not in answer.text
     assert "nosniff" in answer.headers["x-content-type-options"]
+    page = await client.get("/api/jobs", headers={"Accept": "text/html"})
+    assert (page.status_code, page.headers["content-type"][:9]) == (500, "text/html")
+    assert "Something went wrong" in page.text
+    assert page.headers["x-request-id"] in page.text
+    assert "inside" not in page.text
 
 
 async def test_logs_tell_routes_but_neither_names_nor_addresses(

@@ -25,6 +25,11 @@ async def show_refused(request: Request, exc: Exception) -> Response:
     return await _show_page(request, exc, problems.answer_refused)
 
 
+async def show_broken(request: Request) -> Response:
+    """A bug of ours: one sentence and the number to ask for help with, never a stack."""
+    return await _show_page(request, DocmillError("UNKNOWN"), problems.answer_fault)
+
+
 async def _show_page(request: Request, exc: Exception, answer: AnswerProblem) -> Response:
     """The same answer with another body: status, headers and the line in the log stay."""
     told = await answer(request, exc)
@@ -33,7 +38,12 @@ async def _show_page(request: Request, exc: Exception, answer: AnswerProblem) ->
     if told.status_code == HTTPStatus.UNAUTHORIZED and _offers_sign_in(request):
         return RedirectResponse(f"/sign-in?{urlencode({'after': _own_path(request)})}", 303)
     code = exc.fault.code if isinstance(exc, DocmillError) else request.state.fault["code"]
-    page = render.render_page("error.html", status=told.status_code, fault=FAULTS[code])
+    # What the log knows a bug of ours by; nobody needs it for a mistake of his own.
+    ours = told.status_code == HTTPStatus.INTERNAL_SERVER_ERROR
+    request_id = request.state.request_id if ours else None
+    page = render.render_page(
+        "error.html", status=told.status_code, fault=FAULTS[code], request_id=request_id
+    )
     for name, value in told.headers.items():
         if name not in {"content-type", "content-length"}:
             page.headers[name] = value

@@ -12,11 +12,11 @@ from uuid import uuid4
 
 import structlog
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.requests import ClientDisconnect
+from starlette.requests import ClientDisconnect, Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from docmill.core.faults import FAULTS, DocmillError
-from docmill.web import problems
+from docmill.web import error_pages, problems
 from docmill.web.cors import Origins
 from docmill.web.metrics import Metrics
 
@@ -156,7 +156,8 @@ class RequestMiddleware:
             log.error("request.broke", error=type(exc).__name__, stack=stack, **exchange.facts())
             if exchange.status:
                 raise  # the server cuts the connection, so that nobody takes a part for the whole
-            await exchange.refuse("UNKNOWN")
+            answer = await error_pages.show_broken(Request(scope))
+            await answer(scope, exchange.receive, exchange.send)
 
     async def _answer_half_closed(self, exchange: "Exchange") -> None:
         """A body that ends before its end: who only stopped sending still reads the answer."""
