@@ -93,7 +93,7 @@ def test_deep_finds_what_is_damaged_and_what_is_missing_with_ids(
         file = tmp_path / f"{number}.pdf"
         file.write_bytes(letter() + f"%{number}".encode())
         ran = terminal.run("submit", file, "--pipeline", "extract", "--json",
-                           "--url", served.url)  # fmt: skip
+                           "--watch", "--url", served.url)  # fmt: skip
         jobs.append(ran.json[0]["job_id"])
     results = {job: next((data / "store" / "results").rglob(f"{job}*.gz")) for job in jobs}
     results[jobs[0]].write_bytes(b"")
