@@ -13,6 +13,7 @@ from typing import Any
 import httpx2
 
 import pdfs
+from command_server import can_fork, run_forked
 from waits import PATIENCE, wait_for
 
 DOCMILL = Path(sys.executable).with_name("docmill")
@@ -48,6 +49,9 @@ class Terminal:
         return Terminal(self.home, self.variables | variables)
 
     def run(self, *words: str | Path) -> Ran:
+        if can_fork(self.variables):
+            said = [str(word) for word in words]
+            return Ran(*run_forked(said, env=self.environment, cwd=self.home, timeout=SOON))
         ran = subprocess.run(
             [DOCMILL, *words], env=self.environment, cwd=self.home, capture_output=True, text=True,
             timeout=SOON, check=False,
