@@ -1,0 +1,154 @@
+"""Forks `docmill COMMAND` from a process that has imported docmill once.
+
+Every command is a real process with its own environment, folder and files. It only skips the second
+of imports, which hundreds of commands pay otherwise. Run as a program it is that server; tests
+use `run_forked`.
+"""
+
+import atexit
+import json
+import os
+import select
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import traceback
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+from typing import IO, Any
+
+# What is read from the environment at import, and so can't be changed for one command.
+FIXED = frozenset({"COLUMNS", "TERM", "NO_COLOR", "PYTHONPATH", "LD_PRELOAD"})
+LONGEST_REQUEST = 1 << 20
+
+
+def main(listener_fd: int) -> None:
+    """Fork one process a command, until the tests that started us are gone."""
+    from docmill.cli.commands import COMMANDS  # noqa: PLC0415  only the server pays for imports
+    from docmill.cli.program import load_command  # noqa: PLC0415
+
+    for name in COMMANDS:
+        load_command(name)
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    listener = socket.socket(fileno=listener_fd)
+    while True:
+        ready, _, _ = select.select([listener, 0], [], [])
+        if 0 in ready:
+            return
+        connection, _ = listener.accept()
+        with connection:
+            if os.fork() == 0:
+                listener.close()
+                _watch_command(connection)
+
+
+def _watch_command(connection: socket.socket) -> None:
+    """Start the command, tell its process id, and at its end its exit code."""
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    message, files, _, _ = socket.recv_fds(connection, LONGEST_REQUEST, 3)
+    request = json.loads(message)
+    pid = os.fork()
+    if pid == 0:
+        connection.close()
+        _become_command(request, files)
+    connection.sendall(f"{pid}\n".encode())
+    _, status = os.waitpid(pid, 0)
+    with suppress(OSError):
+        connection.sendall(f"{os.waitstatus_to_exitcode(status)}\n".encode())
+    os._exit(0)
+
+
+def _become_command(request: Any, files: list[int]) -> None:
+    from docmill.cli import main as run_command  # noqa: PLC0415
+
+    code: object = 1
+    try:
+        os.setsid()
+        for target, file in enumerate(files):
+            os.dup2(file, target)
+            os.close(file)
+        os.chdir(request["cwd"])
+        os.environ.clear()
+        os.environ.update(request["env"])
+        sys.argv = ["docmill", *request["words"]]
+        run_command()
+        code = 0
+    except SystemExit as exc:
+        code = exc.code
+    except BaseException:  # noqa: BLE001  as the interpreter does at its top
+        traceback.print_exc()
+    finally:
+        with suppress(OSError, ValueError):
+            sys.stdout.flush()
+            sys.stderr.flush()
+        os._exit(code if isinstance(code, int) else int(code is not None))
+
+
+@cache
+def _start_server() -> str:
+    """The address of this test process's server, which ends with it."""
+    address = f"\0docmill-commands-{os.getpid()}"
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    listener.bind(address)
+    listener.listen(64)
+    env = {name: value for name, value in os.environ.items() if not name.startswith("DOCMILL_")}
+    server = subprocess.Popen(
+        [sys.executable, __file__, str(listener.fileno())],
+        env=env | {"COLUMNS": "200", "TERM": "dumb"},
+        pass_fds=[listener.fileno()],
+        stdin=subprocess.PIPE,
+    )
+    listener.close()
+    atexit.register(_stop, server)
+    return address
+
+
+def _stop(server: "subprocess.Popen[bytes]") -> None:
+    server.communicate()
+
+
+def can_fork(variables: Mapping[str, str]) -> bool:
+    """Whether a command with these variables is the same when it is forked."""
+    return not FIXED & variables.keys()
+
+
+def run_forked(
+    words: Sequence[str], *, env: Mapping[str, str], cwd: Path, timeout: float
+) -> tuple[int, str, str]:
+    """The exit code of `docmill WORDS`, and what it wrote to its two outputs."""
+    with (
+        socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as server,
+        tempfile.TemporaryFile() as out,
+        tempfile.TemporaryFile() as err,
+        Path(os.devnull).open("rb") as nothing,
+    ):
+        server.settimeout(timeout)
+        server.connect(_start_server())
+        request = json.dumps({"words": list(words), "env": dict(env), "cwd": str(cwd)}).encode()
+        files = [nothing.fileno(), out.fileno(), err.fileno()]
+        socket.send_fds(server, [request], files)
+        code = _wait(server)
+        return code, _read(out), _read(err)
+
+
+def _wait(server: socket.socket) -> int:
+    with server.makefile("r") as told:
+        pid = int(told.readline())
+        try:
+            return int(told.readline())
+        except TimeoutError:
+            os.killpg(pid, signal.SIGKILL)
+            raise
+
+
+def _read(file: IO[bytes]) -> str:
+    file.seek(0)
+    return file.read().decode().replace("\r\n", "\n")
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]))
