@@ -10,6 +10,7 @@ from browser.people import invoice
 
 def test_the_page_is_in_order_and_nothing_scrolls_sideways(page: Page) -> None:
     page.goto("/docs")
+    assert page.get_by_role("heading", level=1).is_visible()
     axe_everywhere(page)
     page.set_viewport_size({"width": 320, "height": 700})
     wide = page.evaluate("document.documentElement.scrollWidth")
