@@ -17,6 +17,7 @@ from pydantic import SecretStr
 from docmill.accounts.oidc import IdentityProvider
 from docmill.cache import Cache, MemoryCache, open_cache
 from docmill.core import failpoints, installed, owners, plugins
+from docmill.core.documents import BUCKET
 from docmill.core.faults import CommandError
 from docmill.core.installed import PipelineCatalog
 from docmill.core.jobs import Retry
@@ -29,8 +30,10 @@ from docmill.documents import originals
 from docmill.documents import pages as documents_pages
 from docmill.documents.accept import Acceptor
 from docmill.documents.links import SignedLinks
+from docmill.documents.places import PlacedStore
 from docmill.documents.previews import PageViews, PreviewSandbox, SharedRuns
-from docmill.documents.watched import WatchedBucket
+from docmill.documents.sources import list_addresses
+from docmill.documents.watched import WatchedBucket, WatchedBuckets
 from docmill.extract.search import SearchModel
 from docmill.jobs import (
     api,
@@ -107,7 +110,7 @@ async def open_app(
     """`parts` is where the process notes which of its parts run."""
     failpoints.arm(settings.failpoints)
     await check_database(settings, database_url)
-    store = _open_store(settings)
+    own = _open_store(settings)
     catalog = find_catalog(settings.mappings, settings.default_mapping)
     size, pooler = settings.database_connections, settings.database_pooler
     redis_url = settings.redis_url.get_secret_value() if settings.redis_url else None
@@ -115,6 +118,7 @@ async def open_app(
         open_cache(redis_url) as cache,
         open_pool(database_url, size=size, pooler=pooler) as pool,
     ):
+        store = PlacedStore(own, pool, list_addresses(settings))
         redis = cache if pooler and redis_url else None
         work, changes = Notifier(pool, WORK, redis), Notifier(pool, CHANGES, redis)
         keep = timedelta(days=settings.keep_uploads_days)
@@ -239,7 +243,7 @@ def worker_config(settings: Settings, installed: Sequence[str]) -> worker.Worker
         retry=_retry_rule(settings, RetryRule(attempts=settings.attempts)),
         retries={
             name: _retry_rule(settings, rule)
-            for name, rule in {settings.bucket_pipeline: BUCKET_RETRY, **settings.retries}.items()
+            for name, rule in {BUCKET: BUCKET_RETRY, **settings.retries}.items()
         },
     )
 
@@ -451,11 +455,12 @@ def create_web(
     sandbox: PreviewSandbox | None = None,
     *,
     embed: Embed = embed_locally,
-    watched: WatchedBucket | None = None,
+    watched: WatchedBuckets | None = None,
 ) -> FastAPI:
     """`embed` makes the vectors of what people search for."""
     site, live = _create_site(services, config), LiveChanges(services.pool, services.listen_url)
-    shares, watched = SharedRuns(sandbox), watched or WatchedBucket(owners.desk("trading"))
+    shares = SharedRuns(sandbox)
+    watched = watched or WatchedBuckets((WatchedBucket(owners.desk("trading")),))
     site.add(services.acceptor, live, Estimator(services.pool), SearchModel(embed))
     site.add(shares, PageViews(shares, site), SignedLinks(services.store), watched)
     site.closers.append(live.close)

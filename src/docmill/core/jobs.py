@@ -206,6 +206,7 @@ class Claimed:
     bytes: int
     sha256: str
     long: bool = False
+    source: str = "upload"
 
 
 @dataclass(frozen=True, slots=True)

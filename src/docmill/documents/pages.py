@@ -1,6 +1,7 @@
 """The bucket page: how the watched bucket adds up against the database, and a count at once."""
 
 from typing import Final
+from urllib.parse import urlencode
 
 from fastapi import APIRouter
 from starlette.responses import RedirectResponse, Response
@@ -8,7 +9,7 @@ from starlette.responses import RedirectResponse, Response
 from docmill.db.pool import read_connection
 from docmill.documents import buckets
 from docmill.documents.buckets import STATES
-from docmill.documents.watched import WatchedBucket, list_objects, sum_counts
+from docmill.documents.watched import WatchedBuckets, list_objects, sum_counts
 from docmill.web import params, render
 from docmill.web.site import CurrentOwner, CurrentSite
 
@@ -19,19 +20,22 @@ ROWS_SHOWN: Final = 50
 
 @router.get("/bucket")
 async def bucket_page(
-    site: CurrentSite, owner: CurrentOwner, state: str = "", cursor: str = ""
+    site: CurrentSite, owner: CurrentOwner, state: str = "", cursor: str = "", source: str = ""
 ) -> Response:
-    site.find(WatchedBucket).check(owner)
+    watched = site.find(WatchedBuckets).find(owner, source)
     if state and state not in STATES:
         raise params.bad_param("state", f"one of {', '.join(STATES)}")
     async with read_connection(site.pool) as conn:
-        counts = await buckets.last_counts(conn)
-    lines, last = await list_objects(site.pool, state or None, cursor=cursor, limit=ROWS_SHOWN)
+        counts = await buckets.last_counts(conn, watched.source)
+    lines, last = await list_objects(
+        site.pool, owner, state=state or None, cursor=cursor, limit=ROWS_SHOWN
+    )
     return render.render_page(
         "bucket.html",
         counts=counts,
         total=sum_counts(counts),
-        watched=site.find(WatchedBucket),
+        watched=watched,
+        others=[one for one in site.find(WatchedBuckets).seen_by(owner) if one is not watched],
         objects=lines,
         state=state,
         states=STATES,
@@ -40,8 +44,9 @@ async def bucket_page(
 
 
 @router.post("/bucket/count")
-async def count_bucket(site: CurrentSite, owner: CurrentOwner) -> Response:
+async def count_bucket(site: CurrentSite, owner: CurrentOwner, source: str = "") -> Response:
     """Back to the page, which tells the new count or that it is under way."""
-    site.find(WatchedBucket).check(owner)
-    await site.find(WatchedBucket).count_now()
-    return RedirectResponse("/bucket", status_code=303)
+    watched = site.find(WatchedBuckets).find(owner, source)
+    await watched.count_now()
+    asked = f"?{urlencode({'source': watched.source})}" if source else ""
+    return RedirectResponse(f"/bucket{asked}", status_code=303)
