@@ -440,20 +440,7 @@ class NoteAudit:
     after: dict[str, Any] | None
 
 
-AUDIT_WITHOUT_TRADES: Final = """
-SELECT count(*) FROM jobs
- WHERE status = 'complete' AND pipeline = 'trades' AND completed_at >= %s
-   AND job_found_no_trades(jobs)
-"""
-
-
-async def count_without_trades(conn: Connection, since: datetime) -> int:
-    """How many documents were read since a time and no trade was found in them."""
-    row = await (await conn.execute(WITHOUT_TRADES, (since,))).fetchone()
-    return row[0] if row else 0
-
-
-OF_DOCUMENT: Final = """
+AUDIT_OF_DOCUMENT: Final = """
 SELECT id, trade_id, at, who, action, before, after FROM trade_audit
  WHERE document_id = %s AND id > %s ORDER BY id
 """
