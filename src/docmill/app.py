@@ -26,7 +26,7 @@ from docmill.db import migrate
 from docmill.db.notify import CHANGES, WORK, Notifier
 from docmill.db.pool import OUTAGES, Pool, open_pool
 from docmill.documents import api as documents_api
-from docmill.documents import originals
+from docmill.documents import originals, source_api
 from docmill.documents import pages as documents_pages
 from docmill.documents.accept import Acceptor
 from docmill.documents.links import SignedLinks
@@ -437,6 +437,7 @@ ROUTERS: Final = (
     originals.router,
     originals.files_router,
     documents_api.bucket_router,
+    source_api.router,
     documents_api.pages_router,
     documents_api.router,
     status.router,

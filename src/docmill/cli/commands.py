@@ -44,7 +44,7 @@ _OWN: Final = (
     Command(
         "poll",
         "docmill.processes.poll:poll_bucket",
-        "Watch the bucket: files in incoming/ become jobs. Start as many as you like.",
+        "Watch the buckets: files in incoming/ become jobs. Start as many as you like.",
         RUN,
     ),
     Command(
@@ -113,13 +113,24 @@ _OWN: Final = (
     Command(
         "reconcile",
         "docmill.processes.poll:reconcile_bucket",
-        "Count the bucket's objects against the database; exit 1 when they disagree.",
+        "Count the objects of the buckets against the database; exit 1 when they disagree.",
         CARE,
     ),
     Command(
         "objects",
         "docmill.documents.commands:list_objects",
         "List what came by the bucket, with the state of each and why it was refused.",
+        CARE,
+    ),
+    Command(
+        "documents",
+        "docmill.documents.commands:list_documents",
+        "List documents with the state of each, why, and how often it was tried.",
+    ),
+    Command(
+        "sources",
+        "docmill.documents.source_commands:app",
+        "The buckets that are watched, and their pause.",
         CARE,
     ),
     Command(

@@ -205,9 +205,10 @@ async def list_documents(
         return await (await cur.execute(LIST, args)).fetchall()
 
 
-COUNT_STATES: Final = (
-    "SELECT d.state, count(*) FROM document_states d" + VISIBLE + " GROUP BY d.state"
-)
+PER_STATE: Final = """
+SELECT d.state, count(*) FROM document_states d
+"""
+COUNT_STATES: Final = PER_STATE + VISIBLE + " GROUP BY d.state"
 
 
 async def count_states(conn: Connection, asker: Owner) -> dict[DocumentState, int]:

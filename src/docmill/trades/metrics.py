@@ -1,4 +1,4 @@
-"""The trades' metrics: how many were read, what held none, and how fast the external parser answers."""
+"""The trades' metrics: trades read, notes that held none, answers of the external parser."""
 
 from datetime import datetime
 from typing import Final
@@ -6,7 +6,6 @@ from typing import Final
 from docmill.db.pool import Connection
 from docmill.trades import queries
 from docmill.web.metrics import Metrics
-
 
 WITHOUT_TRADES: Final = """
 SELECT count(*) FROM jobs
