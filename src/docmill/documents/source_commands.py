@@ -13,6 +13,7 @@ from docmill.cli.options import AsJson
 from docmill.cli.remote import RemoteClient, Token, Url
 from docmill.cli.tables import format_age, make_table, print_table
 from docmill.client.asynchronous import HERE
+from docmill.core.faults import CommandError
 
 app = typer.Typer(
     help="The buckets that are watched, and their pause.",
@@ -57,12 +58,20 @@ def resume(name: Name, as_json: AsJson = False, url: Url = HERE, token: Token = 
 
 
 def _change(name: str, verb: str, *, as_json: bool, client: RemoteClient) -> None:
-    source = asyncio.run(_ask(client, "POST", f"/api/sources/{quote(name, safe='')}/{verb}"))
+    source = asyncio.run(_change_source(client, name, verb))
     if as_json:
         say_json(source)
     else:
         state = "paused: it takes nothing new" if source["paused"] else "taking what comes"
         say(f"{source['name']} is {state}.")
+
+
+async def _change_source(client: RemoteClient, name: str, verb: str) -> Any:
+    async with client:
+        known = [one["name"] for one in (await client.ask("GET", "/api/sources"))["sources"]]
+        if name not in known:
+            raise CommandError(f"There is no source {name}.\nThere are: {', '.join(known)}.")
+        return await client.ask("POST", f"/api/sources/{quote(name, safe='')}/{verb}")
 
 
 async def _ask(client: RemoteClient, method: str, path: str) -> Any:
