@@ -47,7 +47,7 @@ class RetryRule(BaseModel, frozen=True, extra="forbid"):
 
 
 class SourceRule(BaseModel, frozen=True, extra="forbid"):
-    """A bucket to watch: its address, and what becomes of what is dropped into it."""
+    """A bucket to watch, and what becomes of what is dropped into it."""
 
     bucket: str = Field(min_length=1)
     pipeline: str = "trades"
@@ -102,9 +102,8 @@ class Settings(BaseSettings):
     )
     sources: Mapping[Annotated[str, Field(pattern=SOURCE_NAME)], SourceRule] = Field(
         default_factory=dict[str, SourceRule],
-        description='More buckets to watch, by name: {"prime": {"bucket": "s3://prime", '
-        '"pipeline": "trades", "desk": "prime", "seconds": 30, "paused": false}}; the one of '
-        "DOCMILL_BUCKET has the name `bucket`",
+        description='More buckets, by name: {"prime": {"bucket": "s3://prime", "pipeline": '
+        '"trades", "desk": "prime", "seconds": 30, "paused": false}}; DOCMILL_BUCKET is `bucket`',
     )
     bucket_batch: int = Field(100, ge=1, le=1000, description="Objects registered at a time")
     bucket_stuck_seconds: float = Field(
@@ -220,6 +219,9 @@ class Settings(BaseSettings):
     documents_pipeline: str = Field("extract", description="Pipeline of POST /documents")
     mappings: Annotated[tuple[str, ...], NoDecode] = Field(
         (), description="Mappings that may be asked for, with commas; empty: all installed"
+    )
+    mappings_dir: Path | None = Field(
+        None, description="Folder of the operator's own mappings, files called NAME_v1.mapping"
     )
     default_mapping: str = Field(
         "auto",

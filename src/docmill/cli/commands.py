@@ -15,7 +15,8 @@ from docmill.core.plugins import Command
 
 RUN: Final = "Run docmill"
 CARE: Final = "Look after it"
-# For commands that read stored documents again; imported when it is used.
+# For commands that need the operator's mappings or read stored documents again; imported late.
+MAPPINGS_DIR: Final = "docmill.processes.config:find_mappings_dir"
 REREAD: Final = "docmill.processes.reread:reread_documents"
 
 

@@ -25,7 +25,7 @@ from docmill.core.jobs import DocumentId, Job, JobId, Status
 from docmill.core.owners import Owner, OwnerKey
 from docmill.db.notify import Notifier
 from docmill.db.pool import CommitUnknownError, Connection, Pool, TurnQueueByKey, connection, write
-from docmill.documents import queries, quotas
+from docmill.documents import assignments, queries, quotas
 from docmill.documents.content_types import (
     HEAD_BYTES,
     TAIL_BYTES,
@@ -193,9 +193,6 @@ async def accept(
     try:
         check_pipeline(acceptor.catalog, wanted.pipeline, wanted.mapping)
         check_field_request(acceptor.catalog, wanted.pipeline, wanted.options)
-        wanted = replace(
-            wanted, mapping=wanted.mapping or acceptor.catalog.default_mapping(wanted.pipeline)
-        )
         document = _describe_document(acceptor, staged, wanted)
         await staged.writer.commit()
     except BaseException:
@@ -264,6 +261,7 @@ async def _decide(
     conn: Connection, acceptor: Acceptor, document: NewDocument, wanted: JobRequest, position: int
 ) -> Accepted:
     """The job for this request: remembered by its key, known by its content, or new."""
+    wanted = await _choose_mapping(conn, acceptor, wanted)
     wanted = await _add_profile(conn, acceptor, wanted)
     dedupe_key = _make_dedupe_key(document, wanted)
     await enqueue.ensure_owner(conn, wanted.owner.key, about=dedupe_key)
@@ -282,6 +280,15 @@ async def _decide(
     if key:
         await enqueue.record_request(conn, key, sha256=document.sha256, job_id=accepted.job.id)
     return accepted
+
+
+async def _choose_mapping(conn: Connection, acceptor: Acceptor, wanted: JobRequest) -> JobRequest:
+    """As it was asked for, else the one assigned to the owner, else the default."""
+    known = acceptor.catalog.mappings.get(wanted.pipeline)
+    if wanted.mapping or not known:
+        return wanted
+    assigned = await assignments.find_assigned(conn, wanted.owner.key, known)
+    return replace(wanted, mapping=assigned or known[0])
 
 
 async def _add_profile(conn: Connection, acceptor: Acceptor, wanted: JobRequest) -> JobRequest:

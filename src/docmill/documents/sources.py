@@ -1,69 +1,58 @@
 """Sources: the buckets that are watched, each with its pipeline, its desk and its pause.
 
-The settings say which there are. A row tells all pollers and pages how each stands.
+The operator says which there are. A row tells all pollers and pages how each stands.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Final
 
 from psycopg.rows import class_row
 
-from docmill.core.documents import BUCKET
+from docmill.core.faults import CommandError
 from docmill.core.owners import Owner, may_see
 from docmill.db.pool import Connection
-from docmill.settings import ConfigError, Settings, SourceRule
-
-NO_BUCKET: Final = "none"
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """What the settings say of one; `rule.bucket` is its address with options."""
+    """What an operator says of one; `address` is its bucket's, with options.
+
+    `every` is how often it is looked at. `paused`: it begins so when it is seen for the first time.
+    """
 
     name: str
-    rule: SourceRule
+    address: str
+    pipeline: str
+    desk: str
+    every: timedelta | None = None
+    paused: bool = False
 
     @property
     def place(self) -> str:
         """Its address for people."""
-        return self.rule.bucket.partition("?")[0].rstrip("/")
+        return self.address.partition("?")[0].rstrip("/")
 
 
-def list_sources(settings: Settings) -> list[Source]:
-    """The one of DOCMILL_BUCKET first, then those of DOCMILL_SOURCES."""
-    sources = [Source(name, rule) for name, rule in settings.sources.items()]
-    if settings.bucket != NO_BUCKET:
-        if BUCKET in settings.sources:
-            raise ConfigError(
-                f"DOCMILL_SOURCES has a source named {BUCKET}, which is the name of "
+def check_sources(sources: Sequence[Source]) -> list[Source]:
+    """The same, if no two of them have a name or a bucket in common."""
+    names: set[str] = set()
+    places: dict[str, str] = {}
+    for source in sources:
+        if source.name in names:
+            raise CommandError(
+                f"DOCMILL_SOURCES has a source named {source.name}, which is the name of "
                 "DOCMILL_BUCKET.\nGive it another name, or set DOCMILL_BUCKET=none."
             )
-        rule = SourceRule(
-            bucket=settings.bucket or str(settings.data / "bucket"),
-            pipeline=settings.bucket_pipeline,
-            desk=settings.bucket_desk,
-            seconds=settings.bucket_seconds,
-        )
-        sources.insert(0, Source(BUCKET, rule))
-    _check_places(sources)
-    return sources
-
-
-def _check_places(sources: Sequence[Source]) -> None:
-    known: dict[str, str] = {}
-    for source in sources:
-        other = known.setdefault(source.place, source.name)
+        names.add(source.name)
+        other = places.setdefault(source.place, source.name)
         if other != source.name:
-            raise ConfigError(
+            raise CommandError(
                 f"The sources {other} and {source.name} watch the same bucket, {source.place}.\n"
                 "An object belongs to one source: give each a bucket or a prefix of its own."
             )
-
-
-def list_addresses(settings: Settings) -> list[str]:
-    return [source.rule.bucket for source in list_sources(settings)]
+    return list(sources)
 
 
 @dataclass(frozen=True, slots=True)

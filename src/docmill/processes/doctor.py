@@ -11,12 +11,12 @@ import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
+from docmill.app import list_addresses
 from docmill.cli.console import err, out, say, say_json
 from docmill.core.faults import CommandError, DocmillError
 from docmill.db.pool import Pool, open_pool, read_connection
 from docmill.documents import stored
 from docmill.documents.places import PlacedStore
-from docmill.documents.sources import list_addresses
 from docmill.documents.stored import ORIGINAL, RESULT, StoredObject, expect
 from docmill.processes import checks, database
 from docmill.processes.checks import CheckState, Finding

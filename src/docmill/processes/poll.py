@@ -10,19 +10,20 @@ from typing import Annotated, Final
 import structlog
 import typer
 
-from docmill.app import App, StartError, open_app
+from docmill.app import App, list_sources, open_app
 from docmill.cli.console import say, say_json
 from docmill.cli.options import Data
 from docmill.cli.tables import print_rows
 from docmill.core import owners
 from docmill.core.documents import BUCKET
 from docmill.core.faults import CommandError
+from docmill.core.installed import StartError
 from docmill.documents import poller
 from docmill.documents.buckets import BucketCount
 from docmill.documents.places import INCOMING
 from docmill.documents.poller import Bucket
 from docmill.documents.reconcile import keep_polling, reconcile
-from docmill.documents.sources import Source, list_sources
+from docmill.documents.sources import Source
 from docmill.documents.watched import WatchedBucket, WatchedBuckets
 from docmill.processes import database
 from docmill.processes.logs import log_to_stderr
@@ -107,7 +108,7 @@ def open_monitors(settings: Settings, services: App) -> WatchedBuckets:
     """The buckets for the web, which opens one only to count."""
     found = [
         WatchedBucket(
-            owners.desk(source.rule.desk),
+            owners.desk(source.desk),
             partial(_count_bucket, settings, services, source),
             source.place,
             source.name,
@@ -140,30 +141,30 @@ async def _poll(settings: Settings, stop: StopSignal) -> None:
 def check_pipelines(settings: Settings, services: App) -> None:
     known = services.catalog.accepts
     for source in list_sources(settings):
-        if source.rule.pipeline not in known:
+        if source.pipeline not in known:
             setting = (
                 "DOCMILL_BUCKET_PIPELINE" if source.name == BUCKET else "it in DOCMILL_SOURCES"
             )
             raise StartError(
-                f"There is no pipeline {source.rule.pipeline} for what comes by the source "
+                f"There is no pipeline {source.pipeline} for what comes by the source "
                 f"{source.name}.\nSet {setting} to one of: {', '.join(sorted(known))}."
             )
 
 
 def open_bucket(settings: Settings, services: App, source: Source) -> Bucket:
-    store = open_store(source.rule.bucket)
+    store = open_store(source.address)
     if isinstance(store, LocalStore):  # so that people find where to drop a file
         (store.root / INCOMING).mkdir(exist_ok=True)
     return Bucket(
         store,
         services.acceptor,
-        owners.desk(source.rule.desk),
-        source.rule.pipeline,
+        owners.desk(source.desk),
+        source.pipeline,
         max_bytes=settings.max_upload_bytes,
         batch=settings.bucket_batch,
         stuck=timedelta(seconds=settings.bucket_stuck_seconds),
         source=source.name,
-        paused=source.rule.paused,
+        paused=source.paused,
     )
 
 
@@ -174,8 +175,8 @@ async def open_poller(
     """A poller for each source whose pipeline is installed; one that is stuck holds up no other."""
     parts: list[ProcessPart] = []
     for source in list_sources(settings):
-        if source.rule.pipeline not in services.catalog.accepts:
-            log.warning("poller.off", why=f"there is no pipeline {source.rule.pipeline}")
+        if source.pipeline not in services.catalog.accepts:
+            log.warning("poller.off", why=f"there is no pipeline {source.pipeline}")
             continue
         name = "poller" if source.name == BUCKET else f"poller {source.name}"
         parts.append(ProcessPart(name, partial(_keep_polling, settings, services, source)))
@@ -190,7 +191,7 @@ async def _keep_polling(settings: Settings, services: App, source: Source, life:
     try:
         await keep_polling(
             bucket,
-            every=timedelta(seconds=source.rule.seconds or usual),
+            every=source.every or timedelta(seconds=usual),
             sweep_every=timedelta(seconds=settings.bucket_sweep_seconds),
         )
     finally:
