@@ -182,6 +182,7 @@ class Job:
     reason: str | None = None
     summary: Summary | None = None
     reading_key: str | None = None
+    pages: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,6 +40,13 @@ async def insert_document(
     await conn.execute(INSERT, args)
 
 
+NOTE_PAGES: Final = "UPDATE documents SET pages = %s WHERE id = %s AND pages IS DISTINCT FROM %s"
+
+
+async def note_pages(conn: Connection, document_id: DocumentId, pages: int) -> None:
+    await conn.execute(NOTE_PAGES, (pages, document_id, pages))
+
+
 FIND: Final = """
 SELECT id, owner, sha256, bytes, content_type, original_filename, source, upload_key, meta,
        created_at, expires_at, expired_at

@@ -1,3 +1,6 @@
+-- How many pages a document has, once somebody has opened it: what it takes to read others like it.
+ALTER TABLE documents ADD COLUMN pages integer CHECK (pages >= 0);
+
 -- An operator's own mappings, as every process finds them, and which owners are given a mapping before the others.
 
 -- A name is given once: another text needs another version.
