@@ -75,16 +75,8 @@ def choose_files(corpus: Path, count: int) -> list[Path]:
 def start_server(folder: Path) -> subprocess.Popen[bytes]:
     log = (folder / "log").open("wb")
     env = {**os.environ, "DOCMILL_UPLOADS_PER_MINUTE": "0", "DOCMILL_READS_PER_MINUTE": "0"}
-    command = [
-        sys.executable,
-        "-m",
-        "docmill",
-        "serve",
-        "--data",
-        str(folder / "data"),
-        "--port",
-        "0",
-    ]
+    command = [str(Path(sys.executable).with_name("docmill")), "serve", "--port", "0"]
+    command += ["--data", str(folder / "data")]
     return subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT, env=env)
 
 

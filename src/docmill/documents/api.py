@@ -17,7 +17,7 @@ from docmill.db.pool import Connection, read_connection, write
 from docmill.documents import buckets, queries
 from docmill.documents import reprocess as reprocessing
 from docmill.documents.buckets import ObjectState
-from docmill.documents.originals import PdfAnswer, make_pdf_link, require_document, require_listed
+from docmill.documents.originals import PdfAnswer, make_pdf_link, require_document
 from docmill.documents.previews import PageViews, run_unless_gone
 from docmill.documents.queries import DocumentFilter, DocumentRow, ReprocessBatch
 from docmill.documents.watched import ObjectLine, WatchedBuckets, list_objects
@@ -165,16 +165,6 @@ async def count_documents(site: CurrentSite, owner: CurrentOwner) -> DocumentCou
     async with read_connection(site.pool) as conn:
         states = await queries.count_states(conn, owner)
     return DocumentCounts(states=states, total=sum(states.values()))
-
-
-@router.get(
-    "/documents/{document_id}",
-    summary="One document: its state, why, and how often it was tried",
-    responses=problems.fault_responses(*DOCUMENT_LOOKUP),
-)
-async def show_document(document_id: str, site: CurrentSite, owner: CurrentOwner) -> ListedDocument:
-    async with read_connection(site.pool) as conn:
-        return shape_document(await require_listed(conn, owner, document_id))
 
 
 @router.get(

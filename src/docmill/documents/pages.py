@@ -1,6 +1,6 @@
 """The pages of documents with their states, and of buckets: how each adds up, and its pause."""
 
-from typing import Final, Literal
+from typing import Final
 from urllib.parse import urlencode
 
 from fastapi import APIRouter
@@ -66,12 +66,20 @@ async def read_again(
     return RedirectResponse(f"/documents?{urlencode({'state': state, 'again': 1})}", 303)
 
 
-@router.post("/sources/{name}/{verb}")
-async def change_source(
-    name: str, verb: Literal["pause", "resume"], site: CurrentSite, owner: CurrentOwner
-) -> Response:
+@router.post("/sources/{name}/pause")
+async def pause_source(name: str, site: CurrentSite, owner: CurrentOwner) -> Response:
+    await change_pause(site, owner, name, paused=True)
+    return _show_source(name)
+
+
+@router.post("/sources/{name}/resume")
+async def resume_source(name: str, site: CurrentSite, owner: CurrentOwner) -> Response:
+    await change_pause(site, owner, name, paused=False)
+    return _show_source(name)
+
+
+def _show_source(name: str) -> Response:
     """Back to the page of buckets, which shows the pause."""
-    await change_pause(site, owner, name, paused=verb == "pause")
     return RedirectResponse(f"/bucket?{urlencode({'source': name})}", status_code=303)
 
 
