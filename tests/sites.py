@@ -21,7 +21,7 @@ from docmill.db.notify import CHANGES, WORK, Notifier
 from docmill.db.pool import Connection, Pool
 from docmill.documents.accept import Acceptor
 from docmill.documents.previews import PreviewSandbox
-from docmill.documents.watched import WatchedBucket
+from docmill.documents.watched import WatchedBuckets
 from docmill.queue import settle as queue_settle
 from docmill.reading.embeddings import Embed, embed_locally
 from docmill.storage import open_store
@@ -112,7 +112,7 @@ async def running(
     shared_dedupe: bool = False,
     sandbox: PreviewSandbox | None = None,
     store: Store | None = None,
-    watched: WatchedBucket | None = None,
+    watched: WatchedBuckets | None = None,
     embed: Embed = embed_locally,
     cache: Cache | None = None,
     **rules: Any,

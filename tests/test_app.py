@@ -4,12 +4,15 @@ import ast
 from dataclasses import fields
 from datetime import timedelta
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
 
 from docmill import app
 from docmill.app import StartError, find_catalog
 from docmill.core.installed import find_rooms
+from docmill.core.jobs import Claimed, DocumentId, JobId
+from docmill.core.owners import OwnerKey
 from docmill.queue.worker import WorkerConfig
 from docmill.sandbox.limits import RunLimits
 from docmill.settings import Settings, adapt_for_serve, is_for_one_person, read_settings
@@ -53,8 +56,17 @@ def test_the_list_is_written_with_commas(monkeypatch: pytest.MonkeyPatch) -> Non
     assert (read_settings().mappings, read_settings().default_mapping) == ((), AUTO)
 
 
+def a_job(pipeline: str, source: str = "upload") -> Claimed:
+    return Claimed(
+        JobId(uuid4()), DocumentId(uuid4()), OwnerKey("desk:trading"), pipeline, None, {}, None,
+        1, 1, "uploads/a", "a.pdf", "application/pdf", 1, "0" * 64, source=source,
+    )  # fmt: skip
+
+
 def test_what_comes_by_a_bucket_is_tried_again_after_5_15_and_60_minutes() -> None:
-    retry = app.worker_config(read_settings(), ["trades", "extract"]).retry_of("trades")
+    rules = app.worker_config(read_settings(), ["trades", "extract"])
+    retry = rules.retry_of(a_job("trades", source="bucket"))
+    assert retry == rules.retry_of(a_job("extract", source="bucket"))
     assert retry.attempts == 4
     assert [retry.delay(attempt, 0.5) for attempt in (1, 2, 3)] == [
         timedelta(minutes=5),
@@ -63,9 +75,17 @@ def test_what_comes_by_a_bucket_is_tried_again_after_5_15_and_60_minutes() -> No
     ]
 
 
-def test_an_operator_may_set_another_rule_for_it() -> None:
-    settings = read_settings(retries={"trades": {"attempts": 2, "delays_seconds": [1]}})
-    assert app.worker_config(settings, ["trades"]).retry_of("trades").attempts == 2
+def test_a_note_uploaded_by_hand_does_not_wait_for_minutes() -> None:
+    retry = app.worker_config(read_settings(), ["trades"]).retry_of(a_job("trades"))
+    assert retry.attempts == 3
+    assert retry.delay(1, 1.0) == timedelta(seconds=15)
+
+
+def test_an_operator_may_set_another_rule_by_source_or_by_pipeline() -> None:
+    given = {"bucket": {"attempts": 6}, "trades": {"attempts": 2, "delays_seconds": [1]}}
+    rules = app.worker_config(read_settings(retries=given), ["trades", "extract"])
+    assert rules.retry_of(a_job("trades", source="bucket")).attempts == 2
+    assert rules.retry_of(a_job("extract", source="bucket")).attempts == 6
 
 
 def test_serve_is_for_one_person_only_where_nobody_else_comes() -> None:
@@ -90,7 +110,8 @@ def test_serve_is_for_one_person_only_where_nobody_else_comes() -> None:
 def test_each_setting_is_used() -> None:
     """By its name in the code, or by a config class that has a field of its name."""
     folder = Path(app.__file__).parent
-    sources = [folder / "app.py", folder / "settings.py", *(folder / "processes").glob("*.py")]
+    places = ("app.py", "settings.py", "processes/*.py")
+    sources = [path for place in places for path in folder.glob(place)]
     trees = [ast.parse(source.read_text()) for source in sources]
     nodes = (node for tree in trees for node in ast.walk(tree))
     used = {node.attr for node in nodes if isinstance(node, ast.Attribute)}

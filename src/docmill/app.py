@@ -17,21 +17,24 @@ from pydantic import SecretStr
 from docmill.accounts.oidc import IdentityProvider
 from docmill.cache import Cache, MemoryCache, open_cache
 from docmill.core import failpoints, installed, owners, plugins
-from docmill.core.faults import CommandError
-from docmill.core.installed import PipelineCatalog
+from docmill.core.documents import BUCKET
+from docmill.core.installed import MappingRules, PipelineCatalog, StartError
 from docmill.core.jobs import Retry
 from docmill.core.parts import Parts
 from docmill.db import migrate
 from docmill.db.notify import CHANGES, WORK, Notifier
 from docmill.db.pool import OUTAGES, Pool, open_pool
 from docmill.documents import api as documents_api
-from docmill.documents import originals
+from docmill.documents import originals, source_api
 from docmill.documents import pages as documents_pages
 from docmill.documents.accept import Acceptor
 from docmill.documents.links import SignedLinks
+from docmill.documents.places import PlacedStore
 from docmill.documents.previews import PageViews, PreviewSandbox, SharedRuns
-from docmill.documents.watched import WatchedBucket
+from docmill.documents.sources import Source, check_sources
+from docmill.documents.watched import WatchedBucket, WatchedBuckets
 from docmill.extract.search import SearchModel
+from docmill.invoices.own_mappings import open_mappings
 from docmill.jobs import (
     api,
     document_pages,
@@ -61,7 +64,7 @@ from docmill.services.endpoint import Endpoint
 from docmill.services.gateway import GatewayClient, GatewayRunner
 from docmill.services.model_calls import ModelTerms
 from docmill.services.openai import OpenAI
-from docmill.settings import RetryRule, Settings
+from docmill.settings import RetryRule, Settings, SourceRule
 from docmill.storage import open_store
 from docmill.storage.contract import Store
 from docmill.trades.metrics import TradeMetrics
@@ -79,10 +82,6 @@ log = structlog.get_logger()
 Config = TypeVar(
     "Config", worker.WorkerConfig, WebConfig, TokenConfig, SignInConfig, QuotaConfig, RunLimits
 )
-
-
-class StartError(CommandError):
-    """The surroundings do not allow a start."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,14 +106,16 @@ async def open_app(
     """`parts` is where the process notes which of its parts run."""
     failpoints.arm(settings.failpoints)
     await check_database(settings, database_url)
-    store = _open_store(settings)
-    catalog = find_catalog(settings.mappings, settings.default_mapping)
+    own = _open_store(settings)
     size, pooler = settings.database_connections, settings.database_pooler
     redis_url = settings.redis_url.get_secret_value() if settings.redis_url else None
     async with (
         open_cache(redis_url) as cache,
         open_pool(database_url, size=size, pooler=pooler) as pool,
     ):
+        store = PlacedStore(own, pool, list_addresses(settings))
+        added = await open_mappings(pool, settings.mappings_dir)
+        catalog = find_catalog(settings.mappings, settings.default_mapping, added)
         redis = cache if pooler and redis_url else None
         work, changes = Notifier(pool, WORK, redis), Notifier(pool, CHANGES, redis)
         keep = timedelta(days=settings.keep_uploads_days)
@@ -130,6 +131,28 @@ async def open_app(
             await store.close()
 
 
+def list_sources(settings: Settings) -> list[Source]:
+    """The buckets to watch: the one of DOCMILL_BUCKET first, then those of DOCMILL_SOURCES."""
+    own, every = settings.bucket or str(settings.data / "bucket"), settings.bucket_seconds
+    first = SourceRule(
+        bucket=own, pipeline=settings.bucket_pipeline, desk=settings.bucket_desk, seconds=every
+    )
+    rules = [*([] if own == NO_BUCKET else [(BUCKET, first)]), *settings.sources.items()]
+    return check_sources(
+        [
+            Source(
+                name, rule.bucket, rule.pipeline, rule.desk,
+                timedelta(seconds=rule.seconds) if rule.seconds else None, rule.paused,
+            )
+            for name, rule in rules
+        ]
+    )  # fmt: skip
+
+
+def list_addresses(settings: Settings) -> list[str]:
+    return [source.address for source in list_sources(settings)]
+
+
 def _open_store(settings: Settings) -> Store:
     place = settings.store or str(settings.data / "store")
     try:
@@ -141,41 +164,17 @@ def _open_store(settings: Settings) -> Store:
         ) from exc
 
 
-def find_catalog(allowed: Sequence[str], default: str) -> PipelineCatalog:
-    """The installed pipelines and what each takes: of the mappings those allowed, empty for all."""
+def find_catalog(
+    allowed: Sequence[str], default: str, added: Sequence[str] = ()
+) -> PipelineCatalog:
+    """The installed pipelines and what each takes: of the mappings those allowed, empty for all.
+
+    `added` are the operator's own, for every pipeline that takes mappings.
+    """
     loaded = installed.load_pipelines(sorted(installed.find_installed()))
     for name, stack in loaded.broken.items():
         log.error("pipeline.broken", pipeline=name, stack=stack)
-    known = loaded.pipelines.items()
-    offered = {name: plugins.list_mappings(one) for name, one in known}
-    if not loaded.broken:  # those of a broken pipeline can't be known
-        _check_mappings({name for names in offered.values() for name in names}, allowed, default)
-    mappings = {name: _order_mappings(names, allowed, default) for name, names in offered.items()}
-    return PipelineCatalog(
-        {name: one.accepts for name, one in known},
-        {name: names for name, names in mappings.items() if names},
-        frozenset(name for name, one in known if plugins.takes_fields(one)),
-    )
-
-
-def _order_mappings(names: Sequence[str], allowed: Sequence[str], default: str) -> tuple[str, ...]:
-    """Those allowed, the default first and the others in the pipeline's order."""
-    kept = [name for name in names if not allowed or name in allowed]
-    return tuple(sorted(kept, key=lambda name: name != default))
-
-
-def _check_mappings(installed: set[str], allowed: Sequence[str], default: str) -> None:
-    if unknown := sorted({*allowed, default} - installed):
-        raise StartError(
-            f"There is no mapping {', '.join(unknown)}.\n"
-            "DOCMILL_MAPPINGS and DOCMILL_DEFAULT_MAPPING take these: "
-            f"{', '.join(sorted(installed))}."
-        )
-    if allowed and default not in {*allowed, AUTO}:
-        raise StartError(
-            f"The default mapping {default} is not allowed.\n"
-            f"Set DOCMILL_DEFAULT_MAPPING to one of DOCMILL_MAPPINGS: {', '.join(allowed)}."
-        )
+    return installed.make_catalog(loaded, MappingRules(allowed, default, added))
 
 
 async def check_database(settings: Settings, database_url: str) -> None:
@@ -200,8 +199,7 @@ async def check_database(settings: Settings, database_url: str) -> None:
         )
 
 
-# Where it may not be asked for, the first of those allowed is the default.
-AUTO: Final = "auto"
+NO_BUCKET: Final = "none"
 # What comes by a bucket has nobody waiting for it: 5, 15 and 60 minutes.
 BUCKET_RETRY: Final = RetryRule(attempts=4, delays_seconds=(300, 900, 3600))
 
@@ -239,7 +237,7 @@ def worker_config(settings: Settings, installed: Sequence[str]) -> worker.Worker
         retry=_retry_rule(settings, RetryRule(attempts=settings.attempts)),
         retries={
             name: _retry_rule(settings, rule)
-            for name, rule in {settings.bucket_pipeline: BUCKET_RETRY, **settings.retries}.items()
+            for name, rule in {BUCKET: BUCKET_RETRY, **settings.retries}.items()
         },
     )
 
@@ -433,6 +431,7 @@ ROUTERS: Final = (
     originals.router,
     originals.files_router,
     documents_api.bucket_router,
+    source_api.router,
     documents_api.pages_router,
     documents_api.router,
     status.router,
@@ -451,11 +450,12 @@ def create_web(
     sandbox: PreviewSandbox | None = None,
     *,
     embed: Embed = embed_locally,
-    watched: WatchedBucket | None = None,
+    watched: WatchedBuckets | None = None,
 ) -> FastAPI:
     """`embed` makes the vectors of what people search for."""
     site, live = _create_site(services, config), LiveChanges(services.pool, services.listen_url)
-    shares, watched = SharedRuns(sandbox), watched or WatchedBucket(owners.desk("trading"))
+    shares = SharedRuns(sandbox)
+    watched = watched or WatchedBuckets((WatchedBucket(owners.desk("trading")),))
     site.add(services.acceptor, live, Estimator(services.pool), SearchModel(embed))
     site.add(shares, PageViews(shares, site), SignedLinks(services.store), watched)
     site.closers.append(live.close)

@@ -30,6 +30,7 @@ CONFIG: Final = "DOCMILL_CONFIG"
 # Read elsewhere than in this class: where the file is, and where the commands find a server.
 OTHER_NAMES: Final = frozenset({CONFIG, "DOCMILL_URL", "DOCMILL_TOKEN"})
 
+SOURCE_NAME: Final = r"^[a-z0-9][a-z0-9_-]{0,63}$"
 # `both`: the model's word is held against that of the rules.
 ReaderMode = Literal["rules", "model", "both"]
 
@@ -43,6 +44,16 @@ class RetryRule(BaseModel, frozen=True, extra="forbid"):
 
     attempts: int = Field(3, ge=1, le=20)
     delays_seconds: tuple[float, ...] = ()
+
+
+class SourceRule(BaseModel, frozen=True, extra="forbid"):
+    """A bucket to watch, and what becomes of what is dropped into it."""
+
+    bucket: str = Field(min_length=1)
+    pipeline: str = "trades"
+    desk: str = Field("trading", pattern=r"^\S+$")
+    seconds: float | None = Field(None, gt=0)
+    paused: bool = False
 
 
 def _any_name(*names: str) -> AliasChoices:
@@ -88,6 +99,11 @@ class Settings(BaseSettings):
     bucket_pipeline: str = Field("trades", description="Pipeline of what comes by the bucket")
     bucket_seconds: float | None = Field(
         None, gt=0, description="How often to look into the bucket; default 30, for a folder 2"
+    )
+    sources: Mapping[Annotated[str, Field(pattern=SOURCE_NAME)], SourceRule] = Field(
+        default_factory=dict[str, SourceRule],
+        description='More buckets, by name: {"prime": {"bucket": "s3://prime", "pipeline": '
+        '"trades", "desk": "prime", "seconds": 30, "paused": false}}; DOCMILL_BUCKET is `bucket`',
     )
     bucket_batch: int = Field(100, ge=1, le=1000, description="Objects registered at a time")
     bucket_stuck_seconds: float = Field(
@@ -204,6 +220,9 @@ class Settings(BaseSettings):
     mappings: Annotated[tuple[str, ...], NoDecode] = Field(
         (), description="Mappings that may be asked for, with commas; empty: all installed"
     )
+    mappings_dir: Path | None = Field(
+        None, description="Folder of the operator's own mappings, files called NAME_v1.mapping"
+    )
     default_mapping: str = Field(
         "auto",
         description="Mapping of those who ask for none; `auto`: Coretax for rupiah and parties in "
@@ -235,7 +254,8 @@ class Settings(BaseSettings):
     retry_jitter_seconds: float = Field(5, ge=0, description="Random seconds added to the delay")
     retries: Mapping[str, RetryRule] = Field(
         default_factory=dict[str, RetryRule],
-        description='Per pipeline: {"trades": {"attempts": 4, "delays_seconds": [300, 900, 3600]}}',
+        description='By pipeline or source: {"bucket": {"attempts": 4, "delays_seconds": '
+        "[300, 900, 3600]}}, which is the default; a pipeline's goes before a source's",
     )
     gateway_url: str | None = Field(
         None,

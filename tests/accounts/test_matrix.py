@@ -41,6 +41,7 @@ OWN = """
 POST /api/upload  POST /documents  GET /api/jobs  GET /api/documents  POST /api/reprocess
 POST /queue/upload  GET /queue  GET /queue/counts  GET /queue/changes  POST /queue/samples
 GET /bucket  POST /bucket/count  GET /api/bucket  GET /api/bucket/objects
+GET /documents  GET /api/documents/counts  GET /api/sources
 GET /api/account  POST /api/account/claim  GET /api/keys  POST /api/keys  POST /settings/keys
 POST /v1/convert/file/async  GET /api/search  GET /search  GET /api/reviews
 GET /api/reviews/export  GET /api/lessons  PUT /api/lessons  DELETE /api/lessons
@@ -56,7 +57,10 @@ DELETE /api/jobs/{job_id}  POST /api/jobs/{job_id}/read-as  GET /api/jobs/{job_i
 GET /api/job-status/{job_id}  GET /api/jobs/{job_id}/partial  GET /api/jobs/{job_id}/original
 GET /files/{key:path}  GET /api/jobs/{job_id}/pages/{number}.png
 GET /api/jobs/{job_id}/pages/{number}.json  GET /api/documents/{document_id}/pdf
-POST /api/documents/{document_id}/retry  GET /api/reprocess/{batch_id}  GET /jobs/{job_id}/pdf
+POST /api/documents/{document_id}/retry  GET /documents/{document_id}/pdf
+POST /documents/{document_id}/retry  POST /api/sources/{name}/pause
+POST /api/sources/{name}/resume  POST /sources/{name}/pause
+POST /sources/{name}/resume  GET /api/reprocess/{batch_id}  GET /jobs/{job_id}/pdf
 GET /jobs/{job_id}  DELETE /api/keys/{key_id}  POST /settings/keys/revoke
 GET /v1/status/poll/{task_id}  GET /v1/result/{task_id}  GET /search/passages/{number}
 POST /api/exports  GET /api/reviews/{job_id}  POST /api/reviews/{job_id}/edits
@@ -79,8 +83,11 @@ POST /api/webhooks/{webhook_id}/replay  POST /api/webhooks/{webhook_id}/rotate
 GET /webhooks/{webhook_id}  POST /webhooks/{webhook_id}/delete  POST /webhooks/{webhook_id}/enable
 POST /webhooks/{webhook_id}/replay  POST /webhooks/{webhook_id}/rotate
 """
-# Tells of everybody's sessions, to administrators.
-ADMIN = "GET /api/sessions  DELETE /api/sessions/{session_id}"
+# Tells of everybody's sessions, or changes what everybody gets: to administrators.
+ADMIN = """
+GET /api/sessions  DELETE /api/sessions/{session_id}  GET /api/mappings/assignments
+POST /api/mappings/{name}/assignments  DELETE /api/mappings/{name}/assignments
+"""
 # Has no end.
 STREAMS = "GET /api/events  GET /queue/events"
 
@@ -188,7 +195,7 @@ async def make_victim(site: Site, client: httpx2.AsyncClient, pool: Pool) -> Vic
     job = sent.json()["job"]
     await complete(site, job["id"], json.dumps({"pages": [], "text": CANARY}).encode())
     ids = {"job_id": job["id"], "task_id": job["id"], "document_id": job["document_id"]}
-    ids |= {"verb": "approve"}
+    ids |= {"verb": "approve", "name": "nobodys"}
     given = {
         "owner": owner, "job": UUID(job["id"]), "document": UUID(job["document_id"]),
         "canary": CANARY,

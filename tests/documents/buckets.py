@@ -12,6 +12,7 @@ from docmill.core.plugins import PDF
 from docmill.db.notify import CHANGES, WORK, Notifier
 from docmill.db.pool import Pool
 from docmill.documents.accept import Acceptor
+from docmill.documents.places import PlacedStore
 from docmill.documents.poller import Bucket
 from docmill.storage import open_store
 from docmill.storage.contract import Store
@@ -23,7 +24,7 @@ DESK = desk("trading")
 def a_bucket(pool: Pool, folder: Path, store: Store | None = None, **given: Any) -> Bucket:
     """Over the folder `bucket`, with the service's own store beside it."""
     work, changes = Notifier(pool, WORK), Notifier(pool, CHANGES)
-    own = open_store(str(folder / "store"))
+    own = PlacedStore(open_store(str(folder / "store")), pool)
     offer = PipelineCatalog({"extract": (PDF,)}, {})
     intake = Acceptor(pool, own, offer, work, changes, timedelta(days=7))
     watched = store or open_store(str(folder / "bucket"))

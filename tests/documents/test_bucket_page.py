@@ -18,7 +18,7 @@ from docmill.documents import watched
 from docmill.documents.buckets import BucketCount
 from docmill.documents.poller import poll
 from docmill.documents.reconcile import reconcile
-from docmill.documents.watched import WatchedBucket
+from docmill.documents.watched import WatchedBucket, WatchedBuckets
 from docmill.web.config import TokenConfig
 from documents.buckets import a_bucket, drop
 from sites import Site, running
@@ -33,7 +33,7 @@ SECRET = "s" * 32
 async def watching(
     pool: Pool, folder: Path, count: Callable[[], Awaitable[list[BucketCount]]], **rules: Any
 ) -> AsyncGenerator[Site]:
-    bucket = WatchedBucket(desk("trading"), count, "the folder")
+    bucket = WatchedBuckets((WatchedBucket(desk("trading"), count, "the folder"),))
     given: dict[str, Any] = {"auth_mode": "local", **rules}
     async with running(pool, folder / "own", watched=bucket, **given) as site:
         yield site

@@ -15,6 +15,7 @@ import pytest
 from docmill.core import failpoints
 from docmill.core.jobs import Broke, Retry, settle
 from docmill.db.pool import Pool
+from docmill.documents import stored
 from docmill.documents.poller import Bucket, poll
 from docmill.documents.reconcile import reconcile, sweep
 from docmill.queue import settle as queue_settle
@@ -168,9 +169,18 @@ async def test_two_pollers_and_500_objects_with_kills_at_random(
     print("seed", SEED, "deaths", len(deaths(quick_path)))  # noqa: T201
     assert len(deaths(quick_path)) >= 5, "too mild to prove anything"
     assert await verdict(bucket, pool, sent) == CLEAN
-    stored = [path for path in (quick_path / "store").rglob("*") if path.is_file()]
-    assert len(stored) == OBJECTS
+    assert not [path for path in (quick_path / "store").rglob("*") if path.is_file()]
+    await every_document_is_read_from_the_bucket(bucket, pool)
     await the_verdict_sees_what_is_wrong(bucket, pool, quick_path, sent)
+
+
+async def every_document_is_read_from_the_bucket(bucket: Bucket, pool: Pool) -> None:
+    """Wherever it was filed: its bytes are what its row says."""
+    async with pool.connection() as conn:
+        originals = await stored.list_objects(conn, stored.ORIGINAL, after="", limit=OBJECTS + 1)
+    assert len(originals) == OBJECTS
+    for each in originals:
+        (await stored.open_known(pool, bucket.acceptor.store, each)).close()
 
 
 async def the_verdict_sees_what_is_wrong(

@@ -1,19 +1,21 @@
 """How long a job will take."""
 
 import random
+from uuid import uuid4
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from docmill.core.jobs import JobId
 from docmill.jobs.estimator import (
     GUESS,
     TRUSTED,
+    ActiveJob,
     Speed,
     SpeedSample,
     estimate_left,
-    estimate_wait,
-    measure_speed,
+    simulate_queue,
 )
 
 SAMPLES = st.lists(
@@ -23,12 +25,12 @@ SIZES = st.integers(1, 50_000_000)
 
 
 def test_nothing_measured_is_a_guess() -> None:
-    assert measure_speed([]).seconds(10**6) == GUESS
+    assert Speed().seconds(10**6) == GUESS
 
 
 def test_few_samples_give_their_middle() -> None:
     samples = [SpeedSample(1, 2.0), SpeedSample(10, 3.0), SpeedSample(100, 50.0)]
-    assert measure_speed(samples).seconds(10**7) == 3.0
+    assert Speed(samples).seconds(10**7) == 3.0
 
 
 @given(st.floats(0.5, 20), st.floats(1e-7, 1e-4), st.integers(0, 10**6))
@@ -42,26 +44,35 @@ def test_twenty_jobs_of_a_kind_give_an_estimate_within_half(
         SpeedSample(size, (fixed + per_byte * size) * dice.uniform(0.9, 1.1)) for size in sizes
     ]
     size = sorted(sizes)[10]
-    assert measure_speed(samples).seconds(size) == pytest.approx(fixed + per_byte * size, rel=0.5)
+    assert Speed(samples).seconds(size) == pytest.approx(fixed + per_byte * size, rel=0.5)
 
 
 @given(SAMPLES, SIZES)
-def test_an_estimate_is_never_negative_and_bigger_is_never_faster(
+def test_an_estimate_is_never_longer_or_shorter_than_all_that_ran(
     samples: list[SpeedSample], size: int
 ) -> None:
-    speed = measure_speed(samples)
-    assert 0 <= speed.seconds(size) <= speed.seconds(size * 2)
+    seconds = [one.seconds for one in samples] or [GUESS]
+    assert min(seconds) <= Speed(samples).seconds(size) <= max(seconds)
+
+
+def test_a_scan_is_told_from_a_long_text_by_its_pages() -> None:
+    """Both have a megabyte: one page that is a picture, or two hundred of text."""
+    scans = [SpeedSample(10**6 + number, 12.0, pages=1) for number in range(10)]
+    texts = [SpeedSample(10**6 + number, 3.0, pages=200) for number in range(10)]
+    speed = Speed([*scans, *texts])
+    assert speed.seconds(10**6, 1) == 12.0
+    assert speed.seconds(10**6, 180) == 3.0
 
 
 @given(SAMPLES, SIZES, st.floats(0, 10_000), st.integers(0, 100))
 def test_the_time_left_is_never_negative(
     samples: list[SpeedSample], size: int, elapsed: float, progress: int
 ) -> None:
-    assert estimate_left(measure_speed(samples), size, elapsed=elapsed, progress=progress) >= 0
+    assert estimate_left(Speed(samples), size, elapsed=elapsed, progress=progress) >= 0
 
 
 def test_the_time_left_follows_the_speed_first_and_the_own_pace_later() -> None:
-    speed = Speed(10.0)
+    speed = Speed([SpeedSample(1, 10.0)])
     assert estimate_left(speed, 1, elapsed=2, progress=0) == 8
     assert estimate_left(speed, 1, elapsed=30, progress=0) == 0
     assert estimate_left(speed, 1, elapsed=10, progress=10) == pytest.approx(90 * 10 / TRUSTED)
@@ -70,13 +81,24 @@ def test_the_time_left_follows_the_speed_first_and_the_own_pace_later() -> None:
 
 
 def test_a_guess_is_forgotten_as_soon_as_a_pace_shows() -> None:
-    guess = measure_speed([])
+    guess = Speed()
     assert estimate_left(guess, 1, elapsed=1, progress=0) == GUESS - 1
     assert estimate_left(guess, 1, elapsed=10, progress=10) == pytest.approx(90)
 
 
-@pytest.mark.parametrize(("ahead", "slots", "seconds"), [(0, 3, 0), (6, 3, 20), (6, 0, 60)])
-def test_the_wait_is_the_line_divided_among_the_slots(
-    ahead: int, slots: int, seconds: float
-) -> None:
-    assert estimate_wait(ahead, slots, Speed(10.0), 1) == seconds
+def test_the_wait_is_what_lies_before_it_in_the_line_each_as_long_as_its_like() -> None:
+    """Two slots, one taken for 2 s more; before us wait a scan of 20 s and two texts of 2 s."""
+    speeds = {
+        "extract": Speed([SpeedSample(10**6, 20.0)]),
+        "invoice": Speed([SpeedSample(10**4, 2.0)]),
+    }
+    runs = a_job("invoice", 10**4, elapsed=0.0)
+    scan, *texts = a_job("extract", 10**6), a_job("invoice", 10**4), a_job("invoice", 10**4)
+    begins, last = simulate_queue([runs, scan, *texts], speeds, 2)
+    assert begins == {scan.id: 0.0, texts[0].id: 2.0, texts[1].id: 4.0}
+    assert last == 6.0
+    assert simulate_queue([], speeds, 0) == ({}, 0.0)
+
+
+def a_job(pipeline: str, size: int, *, elapsed: float | None = None) -> ActiveJob:
+    return ActiveJob(JobId(uuid4()), pipeline, size, None, 0, elapsed)

@@ -15,7 +15,8 @@ from docmill.core.plugins import Command
 
 RUN: Final = "Run docmill"
 CARE: Final = "Look after it"
-# For commands that read stored documents again; imported when it is used.
+# For commands that need the operator's mappings or read stored documents again; imported late.
+MAPPINGS_DIR: Final = "docmill.processes.config:find_mappings_dir"
 REREAD: Final = "docmill.processes.reread:reread_documents"
 
 
@@ -44,7 +45,7 @@ _OWN: Final = (
     Command(
         "poll",
         "docmill.processes.poll:poll_bucket",
-        "Watch the bucket: files in incoming/ become jobs. Start as many as you like.",
+        "Watch the buckets: files in incoming/ become jobs. Start as many as you like.",
         RUN,
     ),
     Command(
@@ -113,13 +114,24 @@ _OWN: Final = (
     Command(
         "reconcile",
         "docmill.processes.poll:reconcile_bucket",
-        "Count the bucket's objects against the database; exit 1 when they disagree.",
+        "Count the objects of the buckets against the database; exit 1 when they disagree.",
         CARE,
     ),
     Command(
         "objects",
         "docmill.documents.commands:list_objects",
         "List what came by the bucket, with the state of each and why it was refused.",
+        CARE,
+    ),
+    Command(
+        "documents",
+        "docmill.documents.commands:list_documents",
+        "List documents with the state of each, why, and how often it was tried.",
+    ),
+    Command(
+        "sources",
+        "docmill.documents.source_commands:app",
+        "The buckets that are watched, and their pause.",
         CARE,
     ),
     Command(

@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from enum import StrEnum
+from typing import Any, Final
 from uuid import UUID, uuid4
 
 from docmill.core.jobs import DocumentId
@@ -25,6 +26,33 @@ class NewDocument:
     source: str
     upload_key: str
     meta: Mapping[str, Any]
+
+
+class DocumentState(StrEnum):
+    """How a document stands. The view `document_states` says which it is."""
+
+    PENDING = "pending"
+    PROCESSING = "processing"
+    PARSED = "parsed"
+    NO_TRADES = "no_trades"
+    REJECTED = "rejected"
+    FAILED = "failed"
+    EXPIRED = "expired"
+
+    @property
+    def meaning(self) -> str:
+        return _MEANINGS[self]
+
+
+_MEANINGS: Final[Mapping[DocumentState, str]] = {
+    DocumentState.PENDING: "It waits for its turn, or for another try.",
+    DocumentState.PROCESSING: "It is being read.",
+    DocumentState.PARSED: "It was read.",
+    DocumentState.NO_TRADES: "It was read as a trade note, and no trade was found in it.",
+    DocumentState.REJECTED: "It was not taken: no PDF, too large, empty, or cancelled.",
+    DocumentState.FAILED: "It could not be read. It may be tried again.",
+    DocumentState.EXPIRED: "Its file was removed by retention.",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +83,21 @@ def clean_filename(given: str) -> str:
 
 def upload_key(document_id: UUID) -> str:
     return f"uploads/{_spread_key(document_id)}"
+
+
+# Where a document came from whose file lies in a watched bucket.
+BUCKET: Final = "bucket"
+OBJECTS: Final = "objects/"
+
+
+def object_key(document_id: UUID) -> str:
+    """Stands for a file that stays in the bucket it came by; no store has such a key."""
+    return f"{OBJECTS}{document_id}"
+
+
+def parse_object_key(key: str) -> UUID | None:
+    """The document of an `object_key`; None for every other key."""
+    return UUID(key.removeprefix(OBJECTS)) if key.startswith(OBJECTS) else None
 
 
 def result_key(job_id: UUID, claim: int, form: str = "data") -> str:

@@ -1,12 +1,14 @@
 """The installed pipelines and rooms, found by their entry points."""
 
 import traceback
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 
+from docmill.core.faults import CommandError
 from docmill.core.plugins import (
+    AUTO,
     PIPELINES,
     ROOMS,
     Format,
@@ -16,6 +18,8 @@ from docmill.core.plugins import (
     Room,
     Table,
     WarmsUp,
+    list_mappings,
+    takes_fields,
 )
 
 
@@ -125,3 +129,53 @@ class PipelineCatalog:
 
     def default_mapping(self, pipeline: str) -> str | None:
         return next(iter(self.mappings.get(pipeline, ())), None)
+
+
+class StartError(CommandError):
+    """The surroundings do not allow a start."""
+
+
+@dataclass(frozen=True, slots=True)
+class MappingRules:
+    """What an operator says of mappings: those allowed, none for all; the default; their own."""
+
+    allowed: Sequence[str]
+    default: str
+    added: Sequence[str] = ()
+
+
+def make_catalog(loaded: LoadedPipelines, rules: MappingRules) -> PipelineCatalog:
+    known = loaded.pipelines.items()
+    offered = {
+        name: (*given, *rules.added) if (given := list_mappings(one)) else () for name, one in known
+    }
+    if not loaded.broken:  # those of a broken pipeline can't be known
+        _check_mappings({name for names in offered.values() for name in names}, rules)
+    mappings = {name: _order_mappings(names, rules) for name, names in offered.items()}
+    return PipelineCatalog(
+        {name: one.accepts for name, one in known},
+        {name: names for name, names in mappings.items() if names},
+        frozenset(name for name, one in known if takes_fields(one)),
+    )
+
+
+def _order_mappings(names: Sequence[str], rules: MappingRules) -> tuple[str, ...]:
+    """Those allowed, the default first and the others in the pipeline's order."""
+    kept = [name for name in names if not rules.allowed or name in rules.allowed]
+    return tuple(sorted(kept, key=lambda name: name != rules.default))
+
+
+def _check_mappings(offered: set[str], rules: MappingRules) -> None:
+    allowed, default = rules.allowed, rules.default
+    if unknown := sorted({*allowed, default} - offered):
+        raise StartError(
+            f"There is no mapping {', '.join(unknown)}.\n"
+            "DOCMILL_MAPPINGS and DOCMILL_DEFAULT_MAPPING take these: "
+            f"{', '.join(sorted(offered))}."
+        )
+    # Where `auto` may not be asked for, the first of those allowed is the default.
+    if allowed and default not in {*allowed, AUTO}:
+        raise StartError(
+            f"The default mapping {default} is not allowed.\n"
+            f"Set DOCMILL_DEFAULT_MAPPING to one of DOCMILL_MAPPINGS: {', '.join(allowed)}."
+        )

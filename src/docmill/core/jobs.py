@@ -182,6 +182,7 @@ class Job:
     reason: str | None = None
     summary: Summary | None = None
     reading_key: str | None = None
+    pages: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,6 +207,7 @@ class Claimed:
     bytes: int
     sha256: str
     long: bool = False
+    source: str = "upload"
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,14 +12,20 @@ from typing import Any, Final
 from uuid import UUID, uuid4
 
 from docmill.core import failpoints
-from docmill.core.documents import NewDocument, clean_filename, upload_key
+from docmill.core.documents import (
+    BUCKET,
+    NewDocument,
+    clean_filename,
+    object_key,
+    upload_key,
+)
 from docmill.core.faults import DocmillError
 from docmill.core.installed import PipelineCatalog
 from docmill.core.jobs import DocumentId, Job, JobId, Status
 from docmill.core.owners import Owner, OwnerKey
 from docmill.db.notify import Notifier
 from docmill.db.pool import CommitUnknownError, Connection, Pool, TurnQueueByKey, connection, write
-from docmill.documents import queries, quotas
+from docmill.documents import assignments, queries, quotas
 from docmill.documents.content_types import (
     HEAD_BYTES,
     TAIL_BYTES,
@@ -52,20 +58,34 @@ class StagedFile:
     writer: Writer
 
 
+class AlreadyStored:
+    """Writes nothing: the bytes lie where they stay."""
+
+    async def write(self, chunk: bytes | bytearray | memoryview) -> None:
+        """They are there."""
+
+    async def commit(self) -> None:
+        """They are there."""
+
+    async def abort(self) -> None:
+        """They stay."""
+
+
 class FileStage:
     """Takes chunks of any size and writes them in blocks, so that memory does not grow."""
 
     def __init__(
-        self, store: Store, filename: str, *, max_bytes: int, document_id: UUID | None = None
+        self, store: Store | None, filename: str, *, max_bytes: int, document_id: UUID | None = None
     ) -> None:
+        """Without a store the file is looked at alone: it stays in the bucket it came by."""
         self.id: UUID = document_id or uuid4()
         self.filename: str = filename
-        self.key: str = upload_key(self.id)
+        self.key: str = upload_key(self.id) if store else object_key(self.id)
         self.head: bytes = b""
         self.tail: bytes = b""
         self.bytes: int = 0
         self._max: int = max_bytes
-        self._store: Store = store
+        self._store: Store | None = store
         self._hash = hashlib.sha256()
         self._block: bytearray = bytearray()
         self._writer: Writer | None = None
@@ -103,7 +123,7 @@ class FileStage:
 
     async def _flush(self) -> None:
         if self._writer is None:
-            self._writer = await self._store.writer(self.key)
+            self._writer = await self._store.writer(self.key) if self._store else AlreadyStored()
         block, self._block = self._block, bytearray()
         if len(block) >= BLOCK // 16:
             await asyncio.to_thread(self._hash.update, block)
@@ -151,7 +171,7 @@ class JobRequest:
     @property
     def from_bucket(self) -> bool:
         """Such a document is known by its id, not by its content, and is kept for good."""
-        return self.source == "bucket"
+        return self.source == BUCKET
 
 
 class AcceptOutcome(StrEnum):
@@ -173,9 +193,6 @@ async def accept(
     try:
         check_pipeline(acceptor.catalog, wanted.pipeline, wanted.mapping)
         check_field_request(acceptor.catalog, wanted.pipeline, wanted.options)
-        wanted = replace(
-            wanted, mapping=wanted.mapping or acceptor.catalog.default_mapping(wanted.pipeline)
-        )
         document = _describe_document(acceptor, staged, wanted)
         await staged.writer.commit()
     except BaseException:
@@ -183,7 +200,7 @@ async def accept(
         raise
     failpoints.hit("accept.stored")
     accepted = await _record(acceptor, document, wanted, position)
-    if accepted.job.document_id != document.id:
+    if accepted.job.document_id != document.id and not wanted.from_bucket:
         await acceptor.store.delete(document.upload_key)
     failpoints.hit("accept.committed")
     acceptor.work.ring()
@@ -235,7 +252,7 @@ async def _resolve_commit(
             job = await enqueue.find_job_of_document(conn, document.id)
         if job:
             return Accepted(job, AcceptOutcome.CREATED)
-        if document.source != "bucket":
+        if document.source != BUCKET:
             await acceptor.store.delete(document.upload_key)
     raise outage
 
@@ -244,6 +261,7 @@ async def _decide(
     conn: Connection, acceptor: Acceptor, document: NewDocument, wanted: JobRequest, position: int
 ) -> Accepted:
     """The job for this request: remembered by its key, known by its content, or new."""
+    wanted = await _choose_mapping(conn, acceptor, wanted)
     wanted = await _add_profile(conn, acceptor, wanted)
     dedupe_key = _make_dedupe_key(document, wanted)
     await enqueue.ensure_owner(conn, wanted.owner.key, about=dedupe_key)
@@ -262,6 +280,15 @@ async def _decide(
     if key:
         await enqueue.record_request(conn, key, sha256=document.sha256, job_id=accepted.job.id)
     return accepted
+
+
+async def _choose_mapping(conn: Connection, acceptor: Acceptor, wanted: JobRequest) -> JobRequest:
+    """As it was asked for, else the one assigned to the owner, else the default."""
+    known = acceptor.catalog.mappings.get(wanted.pipeline)
+    if wanted.mapping or not known:
+        return wanted
+    assigned = await assignments.find_assigned(conn, wanted.owner.key, known)
+    return replace(wanted, mapping=assigned or known[0])
 
 
 async def _add_profile(conn: Connection, acceptor: Acceptor, wanted: JobRequest) -> JobRequest:

@@ -1,6 +1,6 @@
 """Documents: listed, looked at, opened, read again one by one or many at once."""
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from typing import Annotated, Any, ClassVar, Final, Literal
 from uuid import UUID
@@ -10,8 +10,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.requests import Request
 from starlette.responses import Response
 
+from docmill.core.documents import DocumentState, clean_filename
 from docmill.core.faults import DocmillError
-from docmill.core.jobs import Status
 from docmill.core.owners import Owner
 from docmill.db.pool import Connection, read_connection, write
 from docmill.documents import buckets, queries
@@ -20,9 +20,10 @@ from docmill.documents.buckets import ObjectState
 from docmill.documents.originals import PdfAnswer, make_pdf_link, require_document
 from docmill.documents.previews import PageViews, run_unless_gone
 from docmill.documents.queries import DocumentFilter, DocumentRow, ReprocessBatch
-from docmill.documents.watched import ObjectLine, WatchedBucket, list_objects
+from docmill.documents.watched import ObjectLine, WatchedBuckets, list_objects
 from docmill.queue.enqueue import find_visible_job
 from docmill.sandbox.outcome import RunReturned
+from docmill.storage.names import display_name
 from docmill.web import json_body, params, problems
 from docmill.web.params import Cursor, CursorText, Instant
 from docmill.web.site import CurrentOwner, CurrentSite, Site
@@ -39,22 +40,25 @@ class ListedDocument(BaseModel):
     document_id: str
     original_filename: str
     sender_email: str | None
-    content_type: str
+    content_type: str | None = Field(description="None for what was never read")
     bytes: int
-    sha256: str
+    sha256: str | None
     source: str = Field(examples=["bucket"])
     received_at: Instant
     stored: bool = Field(description="Whether the file is still there")
     job_id: str | None = Field(description="The latest job over it")
     pipeline: str | None
-    status: str | None
+    state: DocumentState
+    reason: str | None = Field(description="Why it is in this state, where there is more to say")
+    attempts: int = Field(description="How often it was tried")
+    status: str | None = Field(description="Of the latest job")
     error_code: str | None
     trade_count: int
 
 
 COPIED: Final = frozenset(ListedDocument.model_fields) & {
     each.name for each in fields(DocumentRow)
-} - {"job_id"}
+} - {"job_id", "original_filename"}
 
 
 class DocumentList(BaseModel):
@@ -62,12 +66,26 @@ class DocumentList(BaseModel):
     next_cursor: str | None
 
 
+class DocumentCounts(BaseModel):
+    """One's own documents and those of one's desks."""
+
+    states: dict[DocumentState, int] = Field(description="How many are in each state")
+    total: int
+
+
+# A document's own state, or, as before there were states, a status of its latest job.
+DocumentStatus = Literal[
+    "pending", "processing", "parsed", "no_trades", "rejected", "failed", "expired",
+    "uploaded", "queued", "complete", "cancelled",
+]  # fmt: skip
+
+
 class ReprocessRequest(BaseModel):
     """Which documents, by the state of their latest job and where they came from."""
 
     model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid", title="Reprocess")
 
-    status: Status | None = None
+    status: DocumentStatus | None = None
     pipeline: str | None = None
     source: Source | None = None
     error_code: str | None = None
@@ -99,6 +117,7 @@ class RetryAnswer(BaseModel):
 def shape_document(row: DocumentRow) -> ListedDocument:
     return ListedDocument(
         document_id=str(row.id),
+        original_filename=clean_filename(display_name(row.original_filename)),
         stored=row.upload_key is not None,
         job_id=str(row.job_id) if row.job_id else None,
         trade_count=row.trades,
@@ -114,18 +133,38 @@ def shape_document(row: DocumentRow) -> ListedDocument:
 async def list_documents(
     site: CurrentSite,
     owner: CurrentOwner,
-    status: Annotated[Status | None, Query(description="Of the latest job")] = None,
+    status: Annotated[
+        DocumentStatus | None,
+        Query(description="A state of the document, or a status of its latest job"),
+    ] = None,
     pipeline: Annotated[str | None, Query(max_length=64)] = None,
     source: Annotated[Source | None, Query()] = None,
     cursor: CursorText = None,
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
 ) -> DocumentList:
     after = params.parse_cursor(cursor) if cursor else None
-    only = DocumentFilter(status, pipeline or None, source)
+    only = replace(filter_by_status(status), pipeline=pipeline or None, source=source)
     async with read_connection(site.pool) as conn:
         found = await queries.list_documents(conn, owner, only, after=after, limit=limit + 1)
     page, last = params.cut_page(found, limit, lambda row: Cursor(row.received_at, row.id))
     return DocumentList(documents=[shape_document(row) for row in page], next_cursor=last)
+
+
+def filter_by_status(word: DocumentStatus | None) -> DocumentFilter:
+    if word in set(DocumentState):
+        return DocumentFilter(state=word)
+    return DocumentFilter(status=word)
+
+
+@router.get(
+    "/documents/counts",
+    summary="How many documents are in each state",
+    responses=problems.fault_responses("UNAUTHORIZED", "DATABASE_DOWN", "BUSY"),
+)
+async def count_documents(site: CurrentSite, owner: CurrentOwner) -> DocumentCounts:
+    async with read_connection(site.pool) as conn:
+        states = await queries.count_states(conn, owner)
+    return DocumentCounts(states=states, total=sum(states.values()))
 
 
 @router.get(
@@ -178,7 +217,7 @@ async def reprocess(request: Request, site: CurrentSite, owner: CurrentOwner) ->
     Trades that nobody reviewed are replaced by what is read now; reviewed ones stay.
     """
     wish = await json_body.read_json(request, ReprocessRequest)
-    only = DocumentFilter(**wish.model_dump(exclude={"limit"}))
+    only = replace(filter_by_status(wish.status), **wish.model_dump(exclude={"limit", "status"}))
 
     async def begin(conn: Connection) -> ReprocessBatch | None:
         return await queries.find_batch(
@@ -251,13 +290,19 @@ class BucketAnswer(BaseModel):
 @bucket_router.get(
     "/bucket",
     summary="How the bucket adds up, as last counted",
-    responses=problems.fault_responses("UNAUTHORIZED", "FORBIDDEN", "DATABASE_DOWN", "BUSY"),
+    responses=problems.fault_responses(
+        "BAD_REQUEST", "UNAUTHORIZED", "FORBIDDEN", "NOT_FOUND", "DATABASE_DOWN", "BUSY"
+    ),
 )
-async def show_bucket(site: CurrentSite, owner: CurrentOwner) -> BucketAnswer:
+async def show_bucket(
+    site: CurrentSite,
+    owner: CurrentOwner,
+    source: Annotated[str, Query(max_length=64, description="Of several; default: the first")] = "",
+) -> BucketAnswer:
     """Counted once a day by the pollers, at once by `docmill reconcile` and on the bucket page."""
-    site.find(WatchedBucket).check(owner)
+    watched = site.find(WatchedBuckets).find(owner, source)
     async with read_connection(site.pool) as conn:
-        counts = await buckets.last_counts(conn)
+        counts = await buckets.last_counts(conn, watched.source)
     return BucketAnswer(
         prefixes=[PrefixCount.model_validate(count, from_attributes=True) for count in counts]
     )
@@ -268,6 +313,7 @@ class ObjectShape(BaseModel):
 
     id: str = Field(description="Also the id of the document it became")
     bucket: str
+    source: str | None = Field(description="Name of the source it came by")
     key: str = Field(description="Where it came in, cleaned for showing")
     filename: str
     bytes: int
@@ -299,8 +345,8 @@ async def list_bucket_objects(
     cursor: CursorText = None,
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
 ) -> ObjectList:
-    site.find(WatchedBucket).check(owner)
-    lines, last = await list_objects(site.pool, state, cursor=cursor, limit=limit)
+    site.find(WatchedBuckets).find(owner)
+    lines, last = await list_objects(site.pool, owner, state=state, cursor=cursor, limit=limit)
     return ObjectList(objects=[_shape_object(line) for line in lines], next_cursor=last)
 
 
@@ -309,6 +355,7 @@ def _shape_object(line: ObjectLine) -> ObjectShape:
     return ObjectShape(
         id=str(one.id),
         bucket=one.bucket,
+        source=one.source,
         key=line.key,
         filename=line.filename,
         bytes=one.bytes,

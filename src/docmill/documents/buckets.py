@@ -12,6 +12,7 @@ from uuid import UUID
 from psycopg.rows import class_row
 
 from docmill.core.faults import Fault
+from docmill.core.owners import Owner
 from docmill.db.pool import Connection
 from docmill.web.params import Cursor
 
@@ -65,8 +66,8 @@ async def find_unknown(
 
 
 REGISTER: Final = """
-INSERT INTO bucket_objects (bucket, key, generation, bytes, place, held_until)
-SELECT %(bucket)s, f.key, f.generation, f.bytes, f.key, now() + %(hold)s
+INSERT INTO bucket_objects (bucket, key, generation, bytes, place, held_until, source, owner)
+SELECT %(bucket)s, f.key, f.generation, f.bytes, f.key, now() + %(hold)s, %(source)s, %(owner)s
   FROM unnest(%(keys)s::text[], %(generations)s::text[], %(sizes)s::bigint[])
        AS f(key, generation, bytes)
  ORDER BY f.key
@@ -75,12 +76,23 @@ RETURNING id, key, generation, bytes, state, place, code, reason, registered_at
 """
 
 
+@dataclass(frozen=True, slots=True)
+class ObjectOwner:
+    """Whose the objects of a bucket are: the source they come by, and its desk."""
+
+    bucket: str
+    source: str
+    owner: str
+
+
 async def register(
-    conn: Connection, bucket: str, found: Sequence[FoundObject], *, hold: timedelta
+    conn: Connection, whose: ObjectOwner, found: Sequence[FoundObject], *, hold: timedelta
 ) -> list[BucketObject]:
     """Write down new generations; those that this call was the first to know, held by it."""
     args = {
-        "bucket": bucket,
+        "bucket": whose.bucket,
+        "source": whose.source,
+        "owner": whose.owner,
         "keys": [one.key for one in found],
         "generations": [one.generation for one in found],
         "sizes": [one.bytes for one in found],
@@ -88,6 +100,25 @@ async def register(
     }
     async with conn.cursor(row_factory=class_row(BucketObject)) as cur:
         return await (await cur.execute(REGISTER, args)).fetchall()
+
+
+PLACED: Final = """
+SELECT bucket, id, key, generation, bytes, state, place, code, reason, registered_at
+  FROM bucket_objects WHERE id = %s
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedObject:
+    """An object and the name of its bucket."""
+
+    bucket: str
+    object: BucketObject
+
+
+async def find_placed(conn: Connection, object_id: UUID) -> PlacedObject | None:
+    row = await (await conn.execute(PLACED, (object_id,))).fetchone()
+    return PlacedObject(row[0], BucketObject(*row[1:])) if row else None
 
 
 RESUME: Final = """
@@ -198,6 +229,7 @@ class BucketObjectRow:
 
     id: UUID
     bucket: str
+    source: str | None
     key: str
     bytes: int
     state: ObjectState
@@ -209,31 +241,28 @@ class BucketObjectRow:
     job_id: UUID | None
 
 
-LIST: Final = """
-SELECT o.id, o.bucket, o.key, o.bytes, o.state, o.place, o.code, o.reason, o.registered_at,
-       o.changed_at,
+# Two statements, so that each is read from its index.
+COLUMNS: Final = """
+SELECT o.id, o.bucket, o.source, o.key, o.bytes, o.state, o.place, o.code, o.reason,
+       o.registered_at, o.changed_at,
        (SELECT j.id FROM jobs j WHERE j.document_id = o.id ORDER BY created_at DESC LIMIT 1)
        AS job_id
   FROM bucket_objects o
- WHERE (o.registered_at, o.id) < (%(at)s, %(id)s)
- ORDER BY o.registered_at DESC, o.id DESC LIMIT %(limit)s
+ WHERE o.owner LIKE 'desk:%%'
+   AND ('*' = ANY(%(desks)s) OR substr(o.owner, 6) = ANY(%(desks)s))
+   AND (o.registered_at, o.id) < (%(at)s, %(id)s)
 """
-LIST_OF_STATE: Final = """
-SELECT o.id, o.bucket, o.key, o.bytes, o.state, o.place, o.code, o.reason, o.registered_at,
-       o.changed_at,
-       (SELECT j.id FROM jobs j WHERE j.document_id = o.id ORDER BY created_at DESC LIMIT 1)
-       AS job_id
-  FROM bucket_objects o
- WHERE o.state = %(state)s AND (o.registered_at, o.id) < (%(at)s, %(id)s)
- ORDER BY o.registered_at DESC, o.id DESC LIMIT %(limit)s
-"""
+NEWEST: Final = " ORDER BY o.registered_at DESC, o.id DESC LIMIT %(limit)s"
+LIST: Final = COLUMNS + NEWEST
+LIST_OF_STATE: Final = COLUMNS + " AND o.state = %(state)s" + NEWEST
 
 
 async def list_rows(
-    conn: Connection, *, state: str | None, after: Cursor | None, limit: int
+    conn: Connection, asker: Owner, *, state: str | None, after: Cursor | None, limit: int
 ) -> list[BucketObjectRow]:
-    """Every object that was ever registered, the newest first; refused ones are among them."""
+    """Every object that was ever registered for the asker's desks, the newest first."""
     args = {
+        "desks": list(asker.desks),
         "state": state,
         "at": after.created_at if after else "infinity",
         "id": after.id if after else UUID(int=0),
@@ -342,12 +371,12 @@ async def save_count(conn: Connection, bucket: str, count: BucketCount) -> None:
 LAST: Final = """
 SELECT prefix, objects, done, failed, waiting, unknown, missing, counted_at
   FROM bucket_counts
- WHERE bucket = coalesce(%s, (SELECT bucket FROM bucket_counts ORDER BY counted_at DESC LIMIT 1))
+ WHERE bucket = (SELECT bucket FROM sources WHERE name = %s)
  ORDER BY array_position(ARRAY['incoming', 'processing', 'archive', 'failed'], prefix)
 """
 
 
-async def last_counts(conn: Connection, bucket: str | None = None) -> list[BucketCount]:
-    """As it was last counted; without a name, the bucket that was counted last."""
+async def last_counts(conn: Connection, source: str) -> list[BucketCount]:
+    """As the source's bucket was last counted."""
     async with conn.cursor(row_factory=class_row(BucketCount)) as cur:
-        return await (await cur.execute(LAST, (bucket,))).fetchall()
+        return await (await cur.execute(LAST, (source,))).fetchall()

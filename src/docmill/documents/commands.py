@@ -1,4 +1,4 @@
-"""docmill objects: what came by the bucket of a running docmill, refused objects included."""
+"""docmill documents and objects: what came to a running docmill, and how each stands."""
 
 import asyncio
 from collections.abc import Iterable, Mapping
@@ -11,10 +11,12 @@ from rich.text import Text
 from docmill.cli.console import out, say, say_json
 from docmill.cli.options import AsJson
 from docmill.cli.remote import RemoteClient, Token, Url
-from docmill.cli.tables import STYLES, format_age, make_table, print_table
+from docmill.cli.tables import STYLES, format_age, make_table, print_rows, print_table
 from docmill.client.asynchronous import HERE, LARGEST_PAGE
+from docmill.core.documents import DocumentState
 
 PATH: Final = "/api/bucket/objects"
+STATES: Final = ", ".join(DocumentState)
 ObjectState = Annotated[
     str | None,
     typer.Option(help="Only these: registered, refused, queued, archived, failed, gone."),
@@ -35,7 +37,7 @@ def list_objects(
     docmill objects --limit 0 --json | jq -r '.[] | select(.code == "NOT_PDF") | .key'
     """
     found = asyncio.run(
-        _fetch_objects(RemoteClient(url, token), limit, {"state": state} if state else {})
+        _fetch_all(RemoteClient(url, token), PATH, limit, {"state": state} if state else {})
     )
     if as_json:
         say_json(found)
@@ -45,17 +47,18 @@ def list_objects(
         say("No objects. Drop a PDF into incoming/ of the bucket.")
 
 
-async def _fetch_objects(
-    client: RemoteClient, limit: int, only: dict[str, str]
+async def _fetch_all(
+    client: RemoteClient, path: str, limit: int, only: dict[str, str]
 ) -> list[dict[str, Any]]:
+    """Page by page; the rows stand under the last word of the path."""
     found: list[dict[str, Any]] = []
     cursor: dict[str, str] = {}
     async with client:
         while not limit or len(found) < limit:
             size = min(limit - len(found), LARGEST_PAGE) if limit else LARGEST_PAGE
             asked = {**only, **cursor, "limit": str(size)}
-            page = await client.ask("GET", PATH, params=asked)
-            found += page["objects"]
+            page = await client.ask("GET", path, params=asked)
+            found += page[path.rpartition("/")[2]]
             if not page["next_cursor"]:
                 break
             cursor = {"cursor": page["next_cursor"]}
@@ -77,9 +80,69 @@ def print_objects(objects: Iterable[Mapping[str, Any]]) -> None:
     print_table(table)
 
 
+Limit = Annotated[int, typer.Option(min=0, help="How many; 0 for all.")]
+
+
+def list_documents(
+    state: Annotated[str | None, typer.Option(help=f"Only these: {STATES}.")] = None,
+    counts: Annotated[bool, typer.Option("--counts", help="How many are in each state.")] = False,
+    limit: Limit = 50,
+    as_json: AsJson = False,
+    url: Url = HERE,
+    token: Token = None,
+) -> None:
+    """List documents with the state of each, why, and how often it was tried; newest first.
+
+    docmill documents --state no_trades
+
+    docmill documents --counts
+    """
+    client = RemoteClient(url, token)
+    if counts:
+        _print_counts(asyncio.run(_fetch_counts(client)), as_json=as_json)
+        return
+    only = {"status": state} if state else {}
+    found = asyncio.run(_fetch_all(client, "/api/documents", limit, only))
+    if as_json:
+        say_json(found)
+    elif found:
+        print_documents(found)
+    else:
+        say("No documents." if state is None else f"No documents that are {state}.")
+
+
+async def _fetch_counts(client: RemoteClient) -> dict[str, Any]:
+    async with client:
+        return await client.ask("GET", "/api/documents/counts")
+
+
+def _print_counts(counts: dict[str, Any], *, as_json: bool) -> None:
+    if as_json:
+        say_json(counts)
+    else:
+        print_rows(("state", "documents"), [*counts["states"].items(), ("all", counts["total"])])
+
+
+def print_documents(documents: Iterable[Mapping[str, Any]]) -> None:
+    table = make_table("ID", "AGE", "FILE", "SIZE", "STATE", "TRIES", "")
+    table.columns[3].justify = table.columns[5].justify = "right"
+    for each in documents:
+        code = f" ({each['error_code']})" if each["error_code"] else ""
+        table.add_row(
+            each["document_id"][:8] if out.is_terminal else each["document_id"],
+            format_age(each["received_at"]),
+            Text(each["original_filename"]),
+            decimal(each["bytes"]),
+            Text(each["state"], STYLES.get(each["state"], "")),
+            str(each["attempts"]),
+            Text(f"{each['reason'] or ''}{code}"),
+        )
+    print_table(table)
+
+
 def reprocess(
     status: Annotated[
-        str | None, typer.Option(help="Only documents whose latest job is failed, complete ...")
+        str | None, typer.Option(help=f"Only documents in this state: {STATES}.")
     ] = None,
     pipeline: Annotated[str | None, typer.Option(help="Only of this pipeline.")] = None,
     source: Annotated[str | None, typer.Option(help="Only from upload, api or bucket.")] = None,

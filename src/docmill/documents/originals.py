@@ -89,7 +89,15 @@ LINK_LIFETIME: Final = timedelta(hours=1)
 
 
 async def require_document(conn: Connection, owner: Owner, document_id: str) -> DocumentRow:
-    """The document, if there is one and the asker may see it."""
+    """The document, if there is one and the asker may see it; not what was never taken in."""
+    document = await require_listed(conn, owner, document_id)
+    if document.sha256 is None:
+        raise DocmillError("DOCUMENT_NOT_FOUND", documentId=str(document.id))
+    return document
+
+
+async def require_listed(conn: Connection, owner: Owner, document_id: str) -> DocumentRow:
+    """Whatever a list of documents shows, objects that were rejected as well."""
     try:
         document = await queries.find_document_row(conn, DocumentId(UUID(document_id)))
     except ValueError:

@@ -1,37 +1,110 @@
-"""The bucket page: how the watched bucket adds up against the database, and a count at once."""
+"""The pages of documents with their states, and of buckets: how each adds up, and its pause."""
 
 from typing import Final
+from urllib.parse import urlencode
 
 from fastapi import APIRouter
+from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
+from docmill.core.documents import DocumentState
 from docmill.db.pool import read_connection
-from docmill.documents import buckets
+from docmill.documents import buckets, queries, sources
+from docmill.documents.api import document_pdf, retry_document, shape_document
 from docmill.documents.buckets import STATES
-from docmill.documents.watched import WatchedBucket, list_objects, sum_counts
+from docmill.documents.queries import DocumentFilter
+from docmill.documents.source_api import change_pause
+from docmill.documents.watched import WatchedBuckets, list_objects, sum_counts
 from docmill.web import params, render
+from docmill.web.params import Cursor
 from docmill.web.site import CurrentOwner, CurrentSite
 
 router = APIRouter(include_in_schema=False)
+
+STATES_SHOWN: Final = tuple(DocumentState)
+
+
+@router.get("/documents")
+async def documents_page(
+    site: CurrentSite, owner: CurrentOwner, state: str = "", cursor: str = "", again: str = ""
+) -> Response:
+    if state and state not in STATES_SHOWN:
+        raise params.bad_param("state", f"one of {', '.join(STATES_SHOWN)}")
+    after = params.parse_cursor(cursor) if cursor else None
+    only = DocumentFilter(state=state or None)
+    async with read_connection(site.pool) as conn:
+        found = await queries.list_documents(conn, owner, only, after=after, limit=ROWS_SHOWN + 1)
+        counts = await queries.count_states(conn, owner)
+    page, last = params.cut_page(found, ROWS_SHOWN, lambda row: Cursor(row.received_at, row.id))
+    seen = site.find(WatchedBuckets).seen_by(owner)
+    return render.render_page(
+        "documents.html",
+        documents=[shape_document(row) for row in page],
+        counts=counts,
+        state=state,
+        meaning=DocumentState(state).meaning if state else "",
+        next_cursor=last,
+        bucket=seen[0].place if seen else "",
+        said="The document is read again." if again else "",
+    )
+
+
+@router.get("/documents/{document_id}/pdf")
+async def view_pdf(
+    document_id: str, request: Request, site: CurrentSite, owner: CurrentOwner
+) -> Response:
+    answer = await document_pdf(document_id, request, site, owner)
+    return RedirectResponse(answer.pdf_url, status_code=303)
+
+
+@router.post("/documents/{document_id}/retry")
+async def read_again(
+    document_id: str, request: Request, site: CurrentSite, owner: CurrentOwner
+) -> Response:
+    await retry_document(document_id, site, owner)
+    state = str((await request.form()).get("state", ""))
+    return RedirectResponse(f"/documents?{urlencode({'state': state, 'again': 1})}", 303)
+
+
+@router.post("/sources/{name}/pause")
+async def pause_source(name: str, site: CurrentSite, owner: CurrentOwner) -> Response:
+    await change_pause(site, owner, name, paused=True)
+    return _show_source(name)
+
+
+@router.post("/sources/{name}/resume")
+async def resume_source(name: str, site: CurrentSite, owner: CurrentOwner) -> Response:
+    await change_pause(site, owner, name, paused=False)
+    return _show_source(name)
+
+
+def _show_source(name: str) -> Response:
+    """Back to the page of buckets, which shows the pause."""
+    return RedirectResponse(f"/bucket?{urlencode({'source': name})}", status_code=303)
+
 
 ROWS_SHOWN: Final = 50
 
 
 @router.get("/bucket")
 async def bucket_page(
-    site: CurrentSite, owner: CurrentOwner, state: str = "", cursor: str = ""
+    site: CurrentSite, owner: CurrentOwner, state: str = "", cursor: str = "", source: str = ""
 ) -> Response:
-    site.find(WatchedBucket).check(owner)
+    watched = site.find(WatchedBuckets).find(owner, source)
     if state and state not in STATES:
         raise params.bad_param("state", f"one of {', '.join(STATES)}")
     async with read_connection(site.pool) as conn:
-        counts = await buckets.last_counts(conn)
-    lines, last = await list_objects(site.pool, state or None, cursor=cursor, limit=ROWS_SHOWN)
+        counts = await buckets.last_counts(conn, watched.source)
+        known = await sources.list_rows(conn, owner)
+    lines, last = await list_objects(
+        site.pool, owner, state=state or None, cursor=cursor, limit=ROWS_SHOWN
+    )
     return render.render_page(
         "bucket.html",
         counts=counts,
         total=sum_counts(counts),
-        watched=site.find(WatchedBucket),
+        watched=watched,
+        sources=known,
         objects=lines,
         state=state,
         states=STATES,
@@ -40,8 +113,9 @@ async def bucket_page(
 
 
 @router.post("/bucket/count")
-async def count_bucket(site: CurrentSite, owner: CurrentOwner) -> Response:
+async def count_bucket(site: CurrentSite, owner: CurrentOwner, source: str = "") -> Response:
     """Back to the page, which tells the new count or that it is under way."""
-    site.find(WatchedBucket).check(owner)
-    await site.find(WatchedBucket).count_now()
-    return RedirectResponse("/bucket", status_code=303)
+    watched = site.find(WatchedBuckets).find(owner, source)
+    await watched.count_now()
+    asked = f"?{urlencode({'source': watched.source})}" if source else ""
+    return RedirectResponse(f"/bucket{asked}", status_code=303)

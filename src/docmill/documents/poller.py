@@ -1,7 +1,5 @@
 """The poller: what is dropped into a bucket becomes a job, and the object is filed when it ended.
 
-    incoming/… -> processing/{id}.pdf -> archive/{YYYY}/{MM}/{id}.pdf or failed/{YYYY}/{MM}/{id}.pdf
-
 Every step may be repeated: it begins with what the row and the bucket say now. So a crash between
 any two steps costs time and nothing else, and any number of pollers may run.
 """
@@ -11,33 +9,36 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
-from pathlib import PurePosixPath
 from typing import Final
 
 import psycopg
 import structlog
 
 from docmill.core import failpoints
-from docmill.core.documents import clean_filename
+from docmill.core.documents import BUCKET, clean_filename
 from docmill.core.faults import FAULTS, MAX_UPLOAD_BYTES, DocmillError
 from docmill.core.jobs import DocumentId
 from docmill.core.owners import Owner
 from docmill.core.texts import strip_invisible
 from docmill.db.pool import connection
-from docmill.documents import accept, buckets
+from docmill.documents import accept, buckets, sources
 from docmill.documents.accept import Acceptor, FileStage, JobRequest
-from docmill.documents.buckets import BucketObject, FoundObject, ObjectChange
+from docmill.documents.buckets import BucketObject, FoundObject, ObjectChange, ObjectOwner
+from docmill.documents.places import (
+    ARCHIVE,
+    FAILED,
+    INCOMING,
+    file_ending,
+    filed_key,
+    last_part,
+    processing_key,
+)
+from docmill.documents.sources import NewSource
 from docmill.queue import enqueue
 from docmill.storage.contract import ObjectInfo, Store
 from docmill.storage.names import display_name, is_hidden
 
 log = structlog.get_logger()
-
-INCOMING: Final = "incoming"
-PROCESSING: Final = "processing"
-ARCHIVE: Final = "archive"
-FAILED: Final = "failed"
-PREFIXES: Final = (INCOMING, PROCESSING, ARCHIVE, FAILED)
 
 # Objects a poller works on at the same time.
 MOST_AT_ONCE: Final = 4
@@ -54,7 +55,10 @@ NO_ERROR: Final = {"error_code": "", "error_message": "", "failed_at": ""}
 
 @dataclass(frozen=True, slots=True)
 class Bucket:
-    """A watched bucket: its own store, and what becomes of what is dropped into it."""
+    """A watched bucket: its own store, and what becomes of what is dropped into it.
+
+    `paused`: a source that is seen for the first time begins so.
+    """
 
     store: Store
     acceptor: Acceptor
@@ -63,27 +67,47 @@ class Bucket:
     max_bytes: int = MAX_UPLOAD_BYTES
     batch: int = 100
     stuck: timedelta = timedelta(minutes=10)
+    source: str = BUCKET
+    paused: bool = False
     turns: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(MOST_AT_ONCE))
 
     @property
     def name(self) -> str:
         return self.store.name
 
+    @property
+    def whose(self) -> ObjectOwner:
+        return ObjectOwner(self.name, self.source, self.owner.key)
+
+
+async def begin(bucket: Bucket) -> None:
+    """Write down that this source is watched, and whose it is."""
+    facts = NewSource(
+        bucket.source, bucket.name, bucket.pipeline, bucket.owner.key, paused=bucket.paused
+    )
+    async with connection(bucket.acceptor.pool) as conn:
+        await sources.register_source(conn, facts)
+
 
 async def poll(bucket: Bucket) -> int:
     """One round: take what is new, go on with what was left, file what has ended.
 
     No object stops it. What fails on our side is let go, to be tried again later; a listing that
-    fails is told at the end, when all else is done.
+    fails is told at the end, when all else is done. A source that is paused takes nothing new.
     """
     steps, trouble = 0, None
+    async with connection(bucket.acceptor.pool) as conn:
+        paused = await sources.is_paused(conn, bucket.source)
     try:
-        async for batch in _register_new(bucket):
-            steps += await _run_each(bucket, take_object, batch)
+        if not paused:
+            async for batch in _register_new(bucket):
+                steps += await _run_each(bucket, take_object, batch)
     except DocmillError as exc:
         trouble = exc
     steps += await _drain(bucket, buckets.resume, take_object)
     steps += await _drain(bucket, buckets.take_ended, file_away)
+    async with connection(bucket.acceptor.pool) as conn:
+        await sources.note_look(conn, bucket.source, trouble.fault.says if trouble else None)
     if trouble:
         raise trouble
     return steps
@@ -108,7 +132,7 @@ async def _register_new(bucket: Bucket) -> AsyncIterator[list[BucketObject]]:
         for start in range(0, len(ready), bucket.batch):
             batch = ready[start : start + bucket.batch]
             async with connection(bucket.acceptor.pool) as conn:
-                registered = await buckets.register(conn, bucket.name, batch, hold=bucket.stuck)
+                registered = await buckets.register(conn, bucket.whose, batch, hold=bucket.stuck)
             yield registered
 
 
@@ -141,10 +165,6 @@ def is_object(found: ObjectInfo) -> bool:
     """Hidden names and the empty marks that stand for folders are not objects to anybody."""
     mark = found.key.endswith("/") and not found.bytes
     return not mark and not is_hidden(last_part(found.key))
-
-
-def last_part(key: str) -> str:
-    return key.rpartition("/")[2]
 
 
 async def _drain(
@@ -238,7 +258,7 @@ def check_object(bucket: Bucket, each: BucketObject) -> None:
 
 
 async def admit(bucket: Bucket, each: BucketObject) -> None:
-    """Copy it into our store and make its job; once, however often this is called."""
+    """Make its job; once, however often this is called. The file stays where it is."""
     async with connection(bucket.acceptor.pool) as conn:
         if await enqueue.find_job_of_document(conn, DocumentId(each.id)):
             return
@@ -248,16 +268,12 @@ async def admit(bucket: Bucket, each: BucketObject) -> None:
     if not await bucket.store.is_readable(found):
         raise DocmillError("UNREADABLE")
     name = _original_name(each, found)
-    stage = FileStage(bucket.acceptor.store, name, max_bytes=bucket.max_bytes, document_id=each.id)
-    try:
-        async for chunk in bucket.store.chunks(found.key):
-            await stage.write(chunk)
-        staged = await stage.finish()
-    except BaseException:
-        await stage.abort()
-        raise
+    stage = FileStage(None, name, max_bytes=bucket.max_bytes, document_id=each.id)
+    async for chunk in bucket.store.chunks(found.key):
+        await stage.write(chunk)
+    staged = await stage.finish()
     wanted = JobRequest(
-        bucket.owner, bucket.pipeline, source="bucket", meta=_build_meta(bucket, each, found)
+        bucket.owner, bucket.pipeline, source=BUCKET, meta=_build_meta(bucket, each, found)
     )
     await accept.accept(bucket.acceptor, staged, wanted)
 
@@ -323,22 +339,6 @@ def _error_metadata(each: BucketObject, found: ObjectInfo | None) -> dict[str, s
         "failed_at": datetime.now(UTC).isoformat(timespec="seconds"),
         ORIGINAL_FILENAME: _original_name(each, found),
     }
-
-
-def processing_key(each: BucketObject) -> str:
-    return f"{PROCESSING}/{each.id}.pdf"
-
-
-def filed_key(each: BucketObject, prefix: str) -> str:
-    """By the month it came in, so that a repeated step finds the same place."""
-    return f"{prefix}/{each.registered_at:%Y/%m}/{each.id}{file_ending(each.key)}"
-
-
-def file_ending(key: str) -> str:
-    """Of a name, where it is a short and plain one."""
-    ending = PurePosixPath(last_part(key)).suffix.lower()
-    plain = ending[1:].isalnum() and ending.isascii() and len(ending) <= 9
-    return ending if plain else ""
 
 
 async def _record_state(

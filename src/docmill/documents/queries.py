@@ -8,7 +8,7 @@ from uuid import UUID
 from psycopg.rows import class_row
 from psycopg.types.json import Jsonb
 
-from docmill.core.documents import Document, NewDocument
+from docmill.core.documents import Document, DocumentState, NewDocument
 from docmill.core.jobs import ACTIVE_WORDS, DocumentId, JobId
 from docmill.core.owners import Owner, OwnerKey
 from docmill.db.pool import Connection
@@ -38,6 +38,13 @@ async def insert_document(
         "keep": keep,
     }
     await conn.execute(INSERT, args)
+
+
+NOTE_PAGES: Final = "UPDATE documents SET pages = %s WHERE id = %s AND pages IS DISTINCT FROM %s"
+
+
+async def note_pages(conn: Connection, document_id: DocumentId, pages: int) -> None:
+    await conn.execute(NOTE_PAGES, (pages, document_id, pages))
 
 
 FIND: Final = """
@@ -117,13 +124,18 @@ async def find_known_keys(conn: Connection, keys: list[str]) -> set[str]:
 
 @dataclass(frozen=True, slots=True)
 class DocumentRow:
+    """A document, or an object of a bucket that became none: that has no type and no hash.
+
+    `status` is the latest job's; `state` is the document's own.
+    """
+
     id: DocumentId
     owner: str
     original_filename: str
     sender_email: str | None
-    content_type: str
+    content_type: str | None
     bytes: int
-    sha256: str
+    sha256: str | None
     source: str
     upload_key: str | None
     received_at: datetime
@@ -132,6 +144,9 @@ class DocumentRow:
     status: str | None
     error_code: str | None
     trades: int
+    state: str
+    reason: str | None
+    attempts: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,34 +160,38 @@ class DocumentFilter:
     received_from: datetime | None = None
     received_until: datetime | None = None
     sender: str | None = None
+    state: str | None = None
 
 
 COLUMNS: Final = """
-SELECT d.id, d.owner, d.original_filename, d.meta ->> 'sender_email' AS sender_email,
-       d.content_type, d.bytes, d.sha256, d.source, d.upload_key, d.created_at AS received_at,
-       j.id AS job_id, j.pipeline, j.status, j.error_code,
-       (SELECT count(*) FROM trades WHERE document_id = d.id) AS trades
-  FROM documents d
-  LEFT JOIN LATERAL (SELECT id, pipeline, status, error_code FROM jobs
-                      WHERE document_id = d.id ORDER BY created_at DESC LIMIT 1) j ON true
+SELECT d.id, d.owner, d.original_filename, d.sender_email, d.content_type, d.bytes, d.sha256,
+       d.source, d.upload_key, d.received_at, d.job_id, d.pipeline, d.status, d.error_code,
+       d.trades, d.state, d.reason, d.attempts
+  FROM document_states d
 """
-CONDITIONS: Final = """
+VISIBLE: Final = """
  WHERE (d.owner = %(owner)s OR (d.owner LIKE 'desk:%%'
         AND ('*' = ANY(%(desks)s) OR substr(d.owner, 6) = ANY(%(desks)s))))
-   AND (%(status)s::text IS NULL OR j.status = %(status)s)
-   AND (%(pipeline)s::text IS NULL OR j.pipeline = %(pipeline)s)
-   AND (%(source)s::text IS NULL OR d.source = %(source)s)
-   AND (%(error_code)s::text IS NULL OR j.error_code = %(error_code)s)
-   AND (%(received_from)s::timestamptz IS NULL OR d.created_at >= %(received_from)s)
-   AND (%(received_until)s::timestamptz IS NULL OR d.created_at < %(received_until)s)
-   AND (%(sender)s::text IS NULL OR d.meta ->> 'sender_email' = %(sender)s)
 """
+CONDITIONS: Final = (
+    VISIBLE
+    + """
+   AND (%(status)s::text IS NULL OR d.status = %(status)s)
+   AND (%(state)s::text IS NULL OR d.state = %(state)s)
+   AND (%(pipeline)s::text IS NULL OR d.pipeline = %(pipeline)s)
+   AND (%(source)s::text IS NULL OR d.source = %(source)s)
+   AND (%(error_code)s::text IS NULL OR d.error_code = %(error_code)s)
+   AND (%(received_from)s::timestamptz IS NULL OR d.received_at >= %(received_from)s)
+   AND (%(received_until)s::timestamptz IS NULL OR d.received_at < %(received_until)s)
+   AND (%(sender)s::text IS NULL OR d.sender_email = %(sender)s)
+"""
+)
 LIST: Final = (
     COLUMNS
     + CONDITIONS
     + """
-   AND (d.created_at, d.id) < (%(created_at)s, %(id)s)
- ORDER BY d.created_at DESC, d.id DESC LIMIT %(limit)s
+   AND (d.received_at, d.id) < (%(created_at)s, %(id)s)
+ ORDER BY d.received_at DESC, d.id DESC LIMIT %(limit)s
 """
 )
 
@@ -191,6 +210,19 @@ async def list_documents(
     }
     async with conn.cursor(row_factory=class_row(DocumentRow)) as cur:
         return await (await cur.execute(LIST, args)).fetchall()
+
+
+PER_STATE: Final = """
+SELECT d.state, count(*) FROM document_states d
+"""
+COUNT_STATES: Final = PER_STATE + VISIBLE + " GROUP BY d.state"
+
+
+async def count_states(conn: Connection, asker: Owner) -> dict[DocumentState, int]:
+    """How many documents of the asker and of the asker's desks are in each state."""
+    args = {"owner": asker.key, "desks": list(asker.desks)}
+    found = dict(await (await conn.execute(COUNT_STATES, args)).fetchall())
+    return {state: found.get(str(state), 0) for state in DocumentState}
 
 
 FIND_ROW: Final = COLUMNS + " WHERE d.id = %s"

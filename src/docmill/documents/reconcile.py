@@ -16,16 +16,8 @@ from docmill.core.faults import DocmillError
 from docmill.db.pool import Outage, connection
 from docmill.documents import buckets
 from docmill.documents.buckets import BucketCount, FoundObject, KnownObject, ObjectChange
-from docmill.documents.poller import (
-    INCOMING,
-    PREFIXES,
-    PROCESSING,
-    Bucket,
-    is_object,
-    last_part,
-    poll,
-    spare_key,
-)
+from docmill.documents.places import INCOMING, PREFIXES, PROCESSING, last_part
+from docmill.documents.poller import Bucket, begin, is_object, poll, spare_key
 from docmill.storage.contract import ObjectInfo
 
 log = structlog.get_logger()
@@ -45,11 +37,12 @@ MEANS: Final = {
 
 async def keep_polling(bucket: Bucket, *, every: timedelta, sweep_every: timedelta) -> None:
     """Polls, and now and then sweeps, until cancelled. Many pollers do not march in step."""
-    log.info("poller.started", bucket=bucket.name)
+    log.info("poller.started", bucket=bucket.name, source=bucket.source)
     due = time.monotonic()
     outage = Outage("poller")
     while True:
         try:
+            await begin(bucket)
             await poll(bucket)
             outage.end()
             if time.monotonic() >= due:
@@ -77,7 +70,7 @@ async def sweep(bucket: Bucket) -> int:
                 log.warning("object.astray", document=row and str(row.id), row=row and row.state)
                 mended += await _try_mend(bucket, found, row)
     async with connection(bucket.acceptor.pool) as conn:
-        last = await buckets.last_counts(conn, bucket.name)
+        last = await buckets.last_counts(conn, bucket.source)
     counted_at = min((each.counted_at for each in last if each.counted_at), default=None)
     if counted_at is None or datetime.now(UTC) - counted_at > COUNT_EVERY:
         await reconcile(bucket)
@@ -112,6 +105,7 @@ async def _mend(bucket: Bucket, found: ObjectInfo, row: KnownObject | None) -> N
 
 async def reconcile(bucket: Bucket) -> list[BucketCount]:
     """Count every object against the rows: objects = done + failed + waiting + unknown."""
+    await begin(bucket)
     counts = [await _count(bucket, prefix) for prefix in PREFIXES]
     async with connection(bucket.acceptor.pool) as conn:
         for count in counts:

@@ -1,15 +1,15 @@
-"""The watched bucket as the web knows it: whose it is, and a way to count it now."""
+"""The watched buckets as the web knows them: whose each is, and a way to count it now."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Final
 
 import structlog
 
-from docmill.core.documents import clean_filename
+from docmill.core.documents import BUCKET, clean_filename
 from docmill.core.faults import FAULTS, DocmillError
 from docmill.core.owners import Owner, may_see
 from docmill.core.texts import strip_invisible
@@ -35,6 +35,7 @@ class WatchedBucket:
     desk: Owner
     count: Counting | None = None
     place: str = ""
+    source: str = BUCKET
     _task: asyncio.Task[None] | None = field(default=None, repr=False)
     _fault: str | None = None
 
@@ -50,10 +51,6 @@ class WatchedBucket:
     def is_seen_by(self, owner: Owner) -> bool:
         """What came by the bucket is its desk's, and so is how much came."""
         return may_see(owner, self.desk.key)
-
-    def check(self, owner: Owner) -> None:
-        if not self.is_seen_by(owner):
-            raise DocmillError("FORBIDDEN")
 
     async def count_now(self) -> None:
         """Count, or wait for the count that is under way; not for ever."""
@@ -85,6 +82,33 @@ class WatchedBucket:
             self._fault = FAULTS["DATABASE_DOWN"].says
         else:
             self._fault = None
+
+
+@dataclass(frozen=True, slots=True)
+class WatchedBuckets:
+    """All of them; at least one, which may be none in truth."""
+
+    buckets: tuple[WatchedBucket, ...]
+
+    def seen_by(self, owner: Owner) -> list[WatchedBucket]:
+        return [one for one in self.buckets if one.is_seen_by(owner)]
+
+    def find(self, owner: Owner, source: str = "") -> WatchedBucket:
+        """The one of this name, or the first that the asker may see."""
+        seen = self.seen_by(owner)
+        if not seen:
+            raise DocmillError("FORBIDDEN")
+        found = [one for one in seen if source in {"", one.source}]
+        if not found:
+            raise DocmillError("NOT_FOUND", source=strip_invisible(source)[:64])
+        return found[0]
+
+    @asynccontextmanager
+    async def running(self) -> AsyncGenerator[None]:
+        async with AsyncExitStack() as stack:
+            for one in self.buckets:
+                await stack.enter_async_context(one.running())
+            yield
 
 
 def find_oldest_count(counts: list[BucketCount]) -> datetime | None:
@@ -119,11 +143,11 @@ class ObjectLine:
 
 
 async def list_objects(
-    pool: Pool, state: str | None, *, cursor: str | None, limit: int
+    pool: Pool, asker: Owner, *, state: str | None, cursor: str | None, limit: int
 ) -> tuple[list[ObjectLine], str | None]:
     """A page of objects, and where the next page begins if there is one."""
     after = params.parse_cursor(cursor) if cursor else None
     async with read_connection(pool) as conn:
-        found = await buckets.list_rows(conn, state=state, after=after, limit=limit + 1)
+        found = await buckets.list_rows(conn, asker, state=state, after=after, limit=limit + 1)
     page, last = params.cut_page(found, limit, lambda row: Cursor(row.registered_at, row.id))
     return [ObjectLine(row) for row in page], last

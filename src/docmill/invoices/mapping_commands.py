@@ -10,7 +10,7 @@ from typing import Annotated, Any, Final
 
 import typer
 
-from docmill.cli.commands import REREAD
+from docmill.cli.commands import MAPPINGS_DIR, REREAD
 from docmill.cli.console import complain, err, out, say, say_json
 from docmill.cli.remote import RemoteClient, Token, Url
 from docmill.client.asynchronous import HERE
@@ -18,14 +18,18 @@ from docmill.core.faults import DocmillError
 from docmill.core.plugins import resolve
 from docmill.invoices import formats
 from docmill.invoices import profile as invoices_profile
+from docmill.invoices.assignment_commands import assign, assignments, revoke
 from docmill.invoices.formats import Emitted, validators
 from docmill.invoices.formats.language import BadMapping, InvoiceMapping
 from docmill.invoices.formats.validators import ValidatorUnavailable, Violation, has_passed
+from docmill.invoices.own_mappings import register_folder
 from docmill.invoices.profile import Profile, parse_profile
 from docmill.jobs.commands import resolve_id
 
 
 def choose_mapping(name: str) -> InvoiceMapping:
+    if folder := resolve(MAPPINGS_DIR)():
+        register_folder(folder)
     if name in formats.list_names() or not Path(name).is_file():
         return formats.load(name)
     try:
@@ -186,11 +190,16 @@ mapping_app = typer.Typer(
 )
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 mapping_app.command()(diff)
+mapping_app.command()(assign)
+mapping_app.command()(revoke)
+mapping_app.command()(assignments)
 
 
 @mapping_app.command("list")
 def list_mappings(as_json: AsJson = False) -> None:
-    """The mappings that come with docmill."""
+    """The mappings that come with docmill, and those of DOCMILL_MAPPINGS_DIR."""
+    if folder := resolve(MAPPINGS_DIR)():
+        register_folder(folder)
     found = [formats.load(name) for name in formats.list_names()]
     if as_json:
         say_json([{"name": each.name, "title": each.title} for each in found])

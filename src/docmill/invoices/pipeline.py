@@ -18,6 +18,7 @@ from docmill.invoices.confidence import (
 from docmill.invoices.experience import apply_experience
 from docmill.invoices.formats import choosing
 from docmill.invoices.formats.completeness import EUROPEAN, write_checked
+from docmill.invoices.formats.language import MAPPING_TEXT, SUFFIX
 from docmill.invoices.reader import detect_notation, read_pages
 from docmill.invoices.reader.audit import add_differences, find_differences
 from docmill.invoices.reader.column_lessons import read_by_columns
@@ -40,7 +41,7 @@ from docmill.reading.pages import Page
 from docmill.reading.turning import find_frames, set_upright
 
 # The default first.
-_NAMED: Final = sorted(formats.list_names(), key=lambda name: name != formats.DEFAULT)
+_NAMED: Final = sorted(formats.list_built_in(), key=lambda name: name != formats.DEFAULT)
 MAPPINGS: Final = (choosing.AUTO, *_NAMED)
 
 
@@ -156,6 +157,8 @@ def _write_document(data: dict[str, Any], name: str, options: Mapping[str, Any])
 
     The owner's profile stays with the data, so that whoever writes it again writes the same.
     """
+    if own := options.get(MAPPING_TEXT):
+        formats.register(own, f"{name}{SUFFIX}")
     checks.check_invoice(data)
     given: dict[str, Any] = options.get("profile") or {}
     data = {**data, "profile": given} if given else data

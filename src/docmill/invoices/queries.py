@@ -17,7 +17,7 @@ from docmill.core.jobs import Claimed, JobId, StoredResult
 from docmill.core.owners import OwnerKey
 from docmill.core.summaries import Summary
 from docmill.db.pool import Connection
-from docmill.invoices import touchless
+from docmill.invoices import own_mappings, touchless
 from docmill.invoices.edits import Change
 from docmill.jobs import preferences
 from docmill.web.params import Cursor
@@ -434,6 +434,7 @@ async def read_run_options(conn: Connection, job: Claimed) -> dict[str, Any]:
     told = await preferences.read_run_options(conn, job)
     if counts := await touchless.read_experience(conn, job.owner):
         told["experience"] = counts
+    told |= await own_mappings.read_text(conn, job.mapping)
     return {"lessons": known, **told} if known else told
 
 

@@ -104,6 +104,7 @@ room: Final = Room(
         "docmill.invoices.api:reviews_router",
         "docmill.invoices.api:lessons_router",
         "docmill.invoices.profile_api:profile_router",
+        "docmill.invoices.mapping_api:router",
         "docmill.invoices.pages:router",
     ),
     settings=("invoice_reader", "error_rate"),

@@ -14,12 +14,14 @@ from pydantic.alias_generators import to_camel
 from starlette.responses import JSONResponse, Response
 
 from docmill.core.actions import list_actions
+from docmill.core.documents import DocumentState
 from docmill.core.faults import DocmillError
 from docmill.core.jobs import ACTIVE, ENDED, Job, Status
 from docmill.core.owners import Owner
 from docmill.core.plugins import AUTO
 from docmill.db.pool import Connection, read_connection, write
 from docmill.documents import queries as documents_queries
+from docmill.documents.queries import DocumentRow
 from docmill.jobs import params, queries
 from docmill.jobs.estimator import Estimator
 from docmill.jobs.formats import list_formats
@@ -134,11 +136,15 @@ class UploadedDocument(BaseModel):
     source: str
     upload_location: str | None
     created_at: Instant
+    state: DocumentState = Field(description="GET /api/documents/{id} tells it later on")
+    reason: str | None
+    attempts: int
 
 
-def build_document(job: JobModel) -> UploadedDocument:
+def build_document(job: JobModel, row: DocumentRow) -> UploadedDocument:
     """A job and its document are written in one transaction, so they are of the same age."""
-    return UploadedDocument.model_validate({**dict(job), "id": job.document_id})
+    stands = {"state": row.state, "reason": row.reason, "attempts": row.attempts}
+    return UploadedDocument.model_validate({**dict(job), "id": job.document_id, **stands})
 
 
 class JobEventModel(BaseModel):

@@ -1,19 +1,25 @@
-"""How long a job will take, from how long others of its kind took."""
+"""How long a job will take: from how long others like it took, and from what waits before it."""
 
+import heapq
+import math
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from statistics import fmean, median
 from typing import Final
 
+from psycopg.rows import class_row
+
 from docmill.core.faults import DocmillError
-from docmill.core.jobs import ACTIVE, Job, Status
+from docmill.core.jobs import ACTIVE, Job, JobId, Status
 from docmill.db.pool import Connection, Pool, read_connection
 
 GUESS: Final = 5.0
 ENOUGH: Final = 5
+# A job is as fast as the most alike of the last ones: enough of them that one odd one is outvoted.
+NEAREST: Final = 7
 # From this percentage on, a run's own pace says more than the pace of others.
 TRUSTED: Final = 25
 
@@ -22,44 +28,78 @@ TRUSTED: Final = 25
 class SpeedSample:
     bytes: int
     seconds: float
+    pages: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Speed:
-    """Seconds = fixed + per_byte x bytes, as measured."""
+    """The last runs of a kind. No straight line fits them: a scan of a page takes longer than a
+    text of fifty. Bytes and pages together tell scans and texts apart."""
 
-    fixed: float = GUESS
-    per_byte: float = 0.0
-    guessed: bool = False
+    samples: Sequence[SpeedSample] = ()
 
-    def seconds(self, size: int) -> float:
-        return self.fixed + self.per_byte * size
+    @property
+    def guessed(self) -> bool:
+        return not self.samples
 
-
-def measure_speed(samples: Sequence[SpeedSample]) -> Speed:
-    """A straight line through the samples, never one that says bigger is faster."""
-    if not samples:
-        return Speed(guessed=True)
-    middle = median(sample.seconds for sample in samples)
-    if len(samples) < ENOUGH:
-        return Speed(middle)
-    x, y = fmean(s.bytes for s in samples), fmean(s.seconds for s in samples)
-    spread = sum((s.bytes - x) ** 2 for s in samples)
-    together = sum((s.bytes - x) * (s.seconds - y) for s in samples)
-    slope = together / spread if spread else 0.0
-    if slope <= 0 or y - slope * x < 0:
-        return Speed(middle)
-    return Speed(y - slope * x, slope)
+    def seconds(self, size: int, pages: int | None = None) -> float:
+        """The middle of those most alike."""
+        if not self.samples:
+            return GUESS
+        alike = self.samples
+        if len(alike) >= ENOUGH:
+            alike = sorted(alike, key=lambda one: _measure_distance(one, size, pages))[:NEAREST]
+        return median(one.seconds for one in alike)
 
 
-def estimate_wait(ahead: int, slots: int, speed: Speed, size: int) -> float:
-    """Seconds until a job begins with so many before it."""
-    return ahead / max(slots, 1) * speed.seconds(size)
+def _measure_distance(one: SpeedSample, size: int, pages: int | None) -> float:
+    """By how many times the one is larger; where the pages of both are known they count as well."""
+    apart = abs(math.log(max(one.bytes, 1) / max(size, 1)))
+    if one.pages and pages:
+        apart += 2 * abs(math.log(one.pages / pages))
+    return apart
 
 
-def estimate_left(speed: Speed, size: int, *, elapsed: float, progress: int) -> float:
+@dataclass(frozen=True, slots=True)
+class ActiveJob:
+    """A job that waits or runs, in the order in which workers take them."""
+
+    id: JobId
+    pipeline: str
+    bytes: int
+    pages: int | None
+    progress: int
+    elapsed: float | None
+
+
+def simulate_queue(
+    active: Sequence[ActiveJob], speeds: Mapping[str, Speed], slots: int
+) -> tuple[dict[JobId, float], float]:
+    """In how many seconds each waiting job begins, and when one would that came now.
+
+    Those that run end as estimated; each slot then takes the next.
+    """
+    running = [one for one in active if one.elapsed is not None]
+    free = [
+        estimate_left(speeds[one.pipeline], one.bytes, elapsed=one.elapsed or 0, progress=0)
+        for one in running
+    ]
+    free = [*free, *[0.0] * (max(slots, 1) - len(free))]
+    heapq.heapify(free)
+    begins: dict[JobId, float] = {}
+    for one in active:
+        if one.elapsed is None:
+            begins[one.id] = free[0]
+            took = speeds[one.pipeline].seconds(one.bytes, one.pages)
+            heapq.heapreplace(free, free[0] + took)
+    return begins, free[0]
+
+
+def estimate_left(
+    speed: Speed, size: int, *, elapsed: float, progress: int, pages: int | None = None
+) -> float:
     """Seconds until a running job ends: measured speed at first, its own pace as it shows."""
-    by_speed = max(speed.seconds(size) - elapsed, 0.0)
+    by_speed = max(speed.seconds(size, pages) - elapsed, 0.0)
     if progress <= 0:
         return by_speed
     by_pace = elapsed * (100 - progress) / progress
@@ -67,18 +107,42 @@ def estimate_left(speed: Speed, size: int, *, elapsed: float, progress: int) -> 
     return by_pace * weight + by_speed * (1 - weight)
 
 
+# What was asked to be `auto` ends as another pipeline; it took as long as others that were.
 SAMPLES: Final = """
-SELECT d.bytes, extract(epoch FROM j.completed_at - j.started_at)::float8
-  FROM jobs j JOIN documents d ON d.id = j.document_id
- WHERE j.status = 'complete' AND j.pipeline = %s
- ORDER BY j.completed_at DESC LIMIT 100
+SELECT last.bytes, last.seconds, last.pages
+  FROM (SELECT DISTINCT unnest(pipelines) AS name FROM workers
+        UNION SELECT %(pipeline)s) AS served
+ CROSS JOIN LATERAL (
+       SELECT d.bytes, d.pages, j.completed_at,
+              greatest(extract(epoch FROM j.completed_at - j.started_at), 0)::float8 AS seconds
+         FROM jobs j JOIN documents d ON d.id = j.document_id
+        WHERE j.status = 'complete' AND j.pipeline = served.name
+          AND coalesce(j.requested_pipeline, j.pipeline) = %(pipeline)s
+        ORDER BY j.completed_at DESC LIMIT 100) AS last
+ ORDER BY last.completed_at DESC LIMIT 100
 """
 
 
 async def list_samples(conn: Connection, pipeline: str) -> list[SpeedSample]:
-    """Size and seconds of the pipeline's last runs."""
-    rows = await (await conn.execute(SAMPLES, (pipeline,))).fetchall()
-    return [SpeedSample(row[0], max(row[1], 0.0)) for row in rows]
+    """Size, pages and seconds of the last runs that were asked for as this pipeline."""
+    async with conn.cursor(row_factory=class_row(SpeedSample)) as cur:
+        return await (await cur.execute(SAMPLES, {"pipeline": pipeline})).fetchall()
+
+
+LOOKED_AT: Final = 500
+ACTIVE_JOBS: Final = """
+SELECT j.id, coalesce(j.requested_pipeline, j.pipeline) AS pipeline, d.bytes, d.pages, j.progress,
+       CASE WHEN j.status = 'processing'
+            THEN greatest(extract(epoch FROM now() - j.started_at), 0)::float8 END AS elapsed
+  FROM jobs j JOIN documents d ON d.id = j.document_id
+ WHERE j.status = 'processing' OR (j.status = 'queued' AND j.run_at IS NULL)
+ ORDER BY j.status = 'processing' DESC, j.priority DESC, j.start_tag LIMIT %s
+"""
+
+
+async def list_active(conn: Connection) -> list[ActiveJob]:
+    async with conn.cursor(row_factory=class_row(ActiveJob)) as cur:
+        return await (await cur.execute(ACTIVE_JOBS, (LOOKED_AT,))).fetchall()
 
 
 SLOTS: Final = """
@@ -117,55 +181,74 @@ async def measure_depth(conn: Connection) -> QueueDepth:
 
 
 FRESH_SECONDS: Final = 10.0
+# The queue changes with every upload.
+QUEUE_SECONDS: Final = 1.0
 
 
 @dataclass(frozen=True, slots=True)
-class PipelinePace:
-    """One pipeline's speed and the queue before it, as of a few seconds ago."""
+class QueuePace:
+    """How fast jobs go, and when each of those that wait begins, as of a moment ago."""
 
-    speed: Speed = field(default_factory=Speed)
-    ahead: int = 0
-    slots: int = 0
+    speeds: Mapping[str, Speed] = field(default_factory=dict[str, Speed])
+    begins: Mapping[JobId, float] = field(default_factory=dict[JobId, float])
+    last: float = 0.0
 
     def seconds_left(self, job: Job) -> float | None:
         """None for a job that has ended."""
         if job.status not in ACTIVE:
             return None
-        now = datetime.now(UTC)
+        now, speed = datetime.now(UTC), self.speeds.get(job.requested_pipeline, Speed())
         if job.status is Status.PROCESSING and job.started_at:
             elapsed = max((now - job.started_at).total_seconds(), 0.0)
-            return estimate_left(self.speed, job.bytes, elapsed=elapsed, progress=job.progress)
-        waiting = estimate_wait(max(self.ahead - 1, 0), self.slots, self.speed, job.bytes)
+            return estimate_left(
+                speed, job.bytes, elapsed=elapsed, progress=job.progress, pages=job.pages
+            )
+        waiting = self.begins.get(job.id, self.last)
         if job.run_at:
             waiting = max(waiting, (job.run_at - now).total_seconds())
-        return waiting + self.speed.seconds(job.bytes)
+        return waiting + speed.seconds(job.bytes, job.pages)
 
 
 class Estimator:
-    """Looks up each pipeline's pace every few seconds. An estimate never fails a request."""
+    """Looks at the queue every second, at each pipeline's last runs less often.
+
+    An estimate never fails a request.
+    """
 
     def __init__(self, pool: Pool) -> None:
         self._pool: Pool = pool
-        self._known: dict[str, tuple[float, PipelinePace]] = {}
+        self._speeds: dict[str, tuple[float, Speed]] = {}
+        self._pace: QueuePace = QueuePace()
+        self._until: float = 0.0
 
-    async def measure_pace(self, pipeline: str) -> PipelinePace:
-        until, pace = self._known.get(pipeline, (0.0, PipelinePace()))
-        if time.monotonic() < until:
-            return pace
+    async def measure_pace(self, pipeline: str) -> QueuePace:
+        now = time.monotonic()
+        if now < self._until and pipeline in self._pace.speeds:
+            return self._pace
         # Said before asking, so that a hundred requests at once ask once.
-        self._known[pipeline] = (time.monotonic() + FRESH_SECONDS, pace)
+        self._until = now + QUEUE_SECONDS
         with suppress(DocmillError):
             async with read_connection(self._pool) as conn:
-                samples = await list_samples(conn, pipeline)
+                active = await list_active(conn)
+                for name in {pipeline, *(one.pipeline for one in active)}:
+                    await self._measure_speed(conn, name)
                 depth = await measure_depth(conn)
-            ahead = depth.queued + depth.processing
-            pace = PipelinePace(measure_speed(samples), ahead, depth.slots)
-            self._known[pipeline] = (time.monotonic() + FRESH_SECONDS, pace)
-        return pace
+            speeds = {name: speed for name, (_, speed) in self._speeds.items()}
+            begins, last = simulate_queue(active, speeds, depth.slots)
+            unseen = max(depth.queued + depth.processing - len(active), 0)
+            if unseen and active:
+                each = fmean(speeds[one.pipeline].seconds(one.bytes) for one in active)
+                last += unseen * each / max(depth.slots, 1)
+            self._pace = QueuePace(speeds, begins, last)
+        return self._pace
+
+    async def _measure_speed(self, conn: Connection, pipeline: str) -> None:
+        until, _ = self._speeds.get(pipeline, (0.0, None))
+        if time.monotonic() >= until:
+            samples = await list_samples(conn, pipeline)
+            self._speeds[pipeline] = (time.monotonic() + FRESH_SECONDS, Speed(samples))
 
     async def seconds_left(self, job: Job) -> float | None:
-        return (
-            (await self.measure_pace(job.pipeline)).seconds_left(job)
-            if job.status in ACTIVE
-            else None
-        )
+        if job.status not in ACTIVE:
+            return None
+        return (await self.measure_pace(job.requested_pipeline)).seconds_left(job)

@@ -1,9 +1,12 @@
 """One run of one job: fetch the bytes, let a confined child work on them, store what comes out."""
 
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Any, BinaryIO, Final
+
+import psycopg
 
 from docmill.core import failpoints, installed, plugins
 from docmill.core.documents import result_key
@@ -22,7 +25,8 @@ from docmill.core.jobs import (
 )
 from docmill.core.plugins import AUTO, BY_PIPELINE, ELSEWHERE, Artifact
 from docmill.core.summaries import clean_summary
-from docmill.db.pool import Pool
+from docmill.db.pool import OUTAGES, Pool
+from docmill.documents import queries
 from docmill.documents.stored import ORIGINAL, StoredObject, open_known
 from docmill.jobs import results
 from docmill.jobs.validation import ArtifactValidators
@@ -70,6 +74,7 @@ class JobHost:
     broker: ServiceBroker
     memory: JobMemory
     lanes: Lanes | None
+    pool: Pool
 
     @property
     def services(self) -> frozenset[str]:
@@ -86,8 +91,12 @@ class JobHost:
             return await self.memory.answer(service, request)
         if service != SIZE:
             return await self.broker.answer(service, request)
+        pages = int(request["pages"])
         if self.lanes:
-            self.lanes.note_pages(self.job, int(request["pages"]))
+            self.lanes.note_pages(self.job, pages)
+        with suppress(*OUTAGES, psycopg.DataError, psycopg.IntegrityError):  # only for estimates
+            async with self.pool.connection() as conn:
+                await queries.note_pages(conn, self.job.document_id, pages)
         return None
 
 
@@ -160,7 +169,7 @@ class JobRunner:
     async def _run_here(self, job: Claimed, file: BinaryIO, note: ReportProgress) -> RunOutcome:
         task = replace(_make_task(job), options=await self._all_options(job))
         broker = ServiceBroker(self._pool, self._parts.services, job, file.fileno())
-        host = JobHost(job, broker, JobMemory(self._pool, job), self._parts.lanes)
+        host = JobHost(job, broker, JobMemory(self._pool, job), self._parts.lanes, self._pool)
         ran = await self._sandbox.run(task, file.fileno(), note, host=host)
         if host.history:
             call = {**ran.usage.call, **host.history}

@@ -4,6 +4,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, Final
+from uuid import UUID
 
 from fastapi import APIRouter
 from pydantic import BaseModel, ConfigDict, Field
@@ -13,9 +14,10 @@ from starlette.requests import Request
 from docmill.core import field_request
 from docmill.core.documents import clean_filename
 from docmill.core.faults import DocmillError
+from docmill.core.jobs import DocumentId
 from docmill.core.owners import Owner
 from docmill.db.pool import connection, read_connection
-from docmill.documents import accept, quotas
+from docmill.documents import accept, queries, quotas
 from docmill.documents import upload as uploads
 from docmill.documents.accept import Accepted, Acceptor, AcceptOutcome, JobRequest, StagedFile
 from docmill.documents.multipart import LONGEST_FIELD
@@ -135,10 +137,13 @@ async def upload_files(request: Request, site: CurrentSite, owner: CurrentOwner)
 async def send_documents(request: Request, site: CurrentSite, owner: CurrentOwner) -> UploadAnswer:
     wanted = JobRequest(owner, site.config.documents_pipeline, source="api")
     outcomes = await take_in(request, site, wanted)
-    for outcome in outcomes:
-        if outcome.job:
-            outcome.document_id = outcome.job.document_id
-            outcome.document = build_document(outcome.job)
+    async with read_connection(site.pool) as conn:
+        for outcome in outcomes:
+            if outcome.job:
+                outcome.document_id = outcome.job.document_id
+                document_id = DocumentId(UUID(outcome.document_id))
+                row = await queries.find_document_row(conn, document_id)
+                outcome.document = build_document(outcome.job, row) if row else None
     return combine_outcomes(outcomes)
 
 

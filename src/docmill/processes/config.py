@@ -76,6 +76,11 @@ def check(as_json: Json = False) -> None:
         raise typer.Exit(1)
 
 
+def find_mappings_dir() -> Path | None:
+    """For commands of rooms, which do not read settings."""
+    return read_settings().mappings_dir
+
+
 def _list_rows(settings: Settings, file: Mapping[str, Any]) -> Iterator[SettingRow]:
     for name, field in fields().items():
         yield SettingRow(

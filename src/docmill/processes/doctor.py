@@ -11,10 +11,12 @@ import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
+from docmill.app import list_addresses
 from docmill.cli.console import err, out, say, say_json
 from docmill.core.faults import CommandError, DocmillError
 from docmill.db.pool import Pool, open_pool, read_connection
 from docmill.documents import stored
+from docmill.documents.places import PlacedStore
 from docmill.documents.stored import ORIGINAL, RESULT, StoredObject, expect
 from docmill.processes import checks, database
 from docmill.processes.checks import CheckState, Finding
@@ -48,11 +50,12 @@ async def check_objects(settings: Settings) -> AsyncIterator[Finding]:
         yield Finding("objects", CheckState.FAIL, "the database does not run", advice)
         return
     try:
-        store = open_store(settings.store or str(settings.data / "store"))
+        own = open_store(settings.store or str(settings.data / "store"))
         async with open_pool(url, size=2) as pool:
+            store = PlacedStore(own, pool, list_addresses(settings))
             async for finding in _check_all_objects(pool, store):
                 yield finding
-        await store.close()
+            await store.close()
     except CommandError as exc:
         what, _, advice = str(exc).partition("\n")
         yield Finding("objects", CheckState.FAIL, what, advice)

@@ -10,17 +10,21 @@ from typing import Annotated, Final
 import structlog
 import typer
 
-from docmill.app import App, StartError, open_app
+from docmill.app import App, list_sources, open_app
 from docmill.cli.console import say, say_json
 from docmill.cli.options import Data
 from docmill.cli.tables import print_rows
 from docmill.core import owners
+from docmill.core.documents import BUCKET
 from docmill.core.faults import CommandError
+from docmill.core.installed import StartError
 from docmill.documents import poller
 from docmill.documents.buckets import BucketCount
-from docmill.documents.poller import INCOMING, Bucket
+from docmill.documents.places import INCOMING
+from docmill.documents.poller import Bucket
 from docmill.documents.reconcile import keep_polling, reconcile
-from docmill.documents.watched import WatchedBucket
+from docmill.documents.sources import Source
+from docmill.documents.watched import WatchedBucket, WatchedBuckets
 from docmill.processes import database
 from docmill.processes.logs import log_to_stderr
 from docmill.processes.supervise import (
@@ -36,8 +40,7 @@ from docmill.storage.local import LocalStore
 
 log = structlog.get_logger()
 
-NO_BUCKET: Final = "none"
-COLUMNS: Final = ("prefix", "objects", "done", "failed", "waiting", "unknown", "missing")
+COLUMNS: Final = ("source", "prefix", "objects", "done", "failed", "waiting", "unknown", "missing")
 FOLDER_SECONDS: Final = 2.0
 BUCKET_SECONDS: Final = 30.0
 
@@ -47,10 +50,10 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 def poll_bucket(
     once: Annotated[bool, typer.Option(help="Look once, then end.")] = False, data: Data = None
 ) -> None:
-    """Watch the bucket: files in incoming/ become jobs. Start as many as you like.
+    """Watch the buckets: files in incoming/ become jobs. Start as many as you like.
 
     DOCMILL_BUCKET names the bucket; without it, the folder bucket/incoming/ in the data folder is
-    watched. `docmill serve` does the same by itself.
+    watched. DOCMILL_SOURCES adds more. `docmill serve` does the same by itself.
     """
     settings = read_settings(data=data)
     log_to_stderr(settings)
@@ -60,55 +63,68 @@ def poll_bucket(
         run_until_stopped(partial(_poll, settings))
 
 
-def reconcile_bucket(data: Data = None, as_json: Json = False) -> None:
-    """Count the bucket's objects against the database; exit 1 when they disagree.
+def reconcile_bucket(
+    source: Annotated[str | None, typer.Option(help="Only this one of several.")] = None,
+    data: Data = None,
+    as_json: Json = False,
+) -> None:
+    """Count the objects of the buckets against the database; exit 1 when they disagree.
 
     Per prefix: objects = done + failed + waiting + unknown. Unknown objects are in the bucket and
     in no row; missing ones are in a row and not in the bucket. Both should be 0.
     """
-    counts = asyncio.run(_reconcile(read_settings(data=data)))
+    counts = asyncio.run(_reconcile(read_settings(data=data), source))
+    rows = [[name, *(getattr(count, each) for each in COLUMNS[1:])] for name, count in counts]
     if as_json:
-        say_json([{name: getattr(count, name) for name in COLUMNS} for count in counts])
+        say_json([dict(zip(COLUMNS, row, strict=True)) for row in rows])
     else:
-        print_rows(COLUMNS, [[getattr(count, name) for name in COLUMNS] for count in counts])
-    if any(count.unknown or count.missing for count in counts):
+        print_rows(COLUMNS, rows)
+    if any(count.unknown or count.missing for _, count in counts):
         raise typer.Exit(1)
 
 
-async def _reconcile(settings: Settings) -> list[BucketCount]:
+async def _reconcile(settings: Settings, name: str | None) -> list[tuple[str, BucketCount]]:
+    sources = [one for one in list_sources(settings) if name in {None, one.name}]
+    if not sources:
+        what = f"There is no source {name}." if name else "No bucket is watched."
+        raise CommandError(f"{what}\nDOCMILL_BUCKET and DOCMILL_SOURCES say which are.")
     async with open_app(settings, database.find_database(settings)) as services:
-        return await _count_bucket(settings, services)
+        return [
+            (source.name, count)
+            for source in sources
+            for count in await _count_bucket(settings, services, source)
+        ]
 
 
-async def _count_bucket(settings: Settings, services: App) -> list[BucketCount]:
-    bucket = open_bucket(settings, services)
-    if bucket is None:
-        raise CommandError("No bucket is watched: DOCMILL_BUCKET is none.\nSet it to a bucket.")
+async def _count_bucket(settings: Settings, services: App, source: Source) -> list[BucketCount]:
+    bucket = open_bucket(settings, services, source)
     try:
         return await reconcile(bucket)
     finally:
         await bucket.store.close()
 
 
-def open_monitor(settings: Settings, services: App) -> WatchedBucket:
-    """The bucket for the web, which opens it only to count."""
-    desk = owners.desk(settings.bucket_desk)
-    if settings.bucket == NO_BUCKET:
-        return WatchedBucket(desk)
-    place = _bucket_url(settings).partition("?")[0].rstrip("/")
-    return WatchedBucket(desk, partial(_count_bucket, settings, services), place)
-
-
-def _bucket_url(settings: Settings) -> str:
-    return settings.bucket or str(settings.data / "bucket")
+def open_monitors(settings: Settings, services: App) -> WatchedBuckets:
+    """The buckets for the web, which opens one only to count."""
+    found = [
+        WatchedBucket(
+            owners.desk(source.desk),
+            partial(_count_bucket, settings, services, source),
+            source.place,
+            source.name,
+        )
+        for source in list_sources(settings)
+    ]
+    return WatchedBuckets(tuple(found) or (WatchedBucket(owners.desk(settings.bucket_desk)),))
 
 
 async def _poll_once(settings: Settings) -> None:
     async with open_app(settings, database.find_database(settings)) as services:
-        check_pipeline(settings, services)
-        bucket = open_bucket(settings, services)
-        if bucket:
-            say(f"{await poller.poll(bucket)} objects")
+        check_pipelines(settings, services)
+        for source in list_sources(settings):
+            bucket = open_bucket(settings, services, source)
+            await poller.begin(bucket)
+            say(f"{source.name}: {await poller.poll(bucket)} objects")
             await bucket.store.close()
 
 
@@ -117,33 +133,38 @@ async def _poll(settings: Settings, stop: StopSignal) -> None:
         with stop.cancelling():
             opened = open_app(settings, database.find_database(settings))
             services = await stack.enter_async_context(opened)
-            check_pipeline(settings, services)
+            check_pipelines(settings, services)
             kept = await stack.enter_async_context(open_poller(settings, services, stop))
         await supervise_all(kept, stop, services.parts)
 
 
-def check_pipeline(settings: Settings, services: App) -> None:
-    if settings.bucket_pipeline not in services.catalog.accepts:
-        raise StartError(
-            f"There is no pipeline {settings.bucket_pipeline} for what comes by the bucket.\n"
-            f"Set DOCMILL_BUCKET_PIPELINE to one of: {', '.join(sorted(services.catalog.accepts))}."
-        )
+def check_pipelines(settings: Settings, services: App) -> None:
+    known = services.catalog.accepts
+    for source in list_sources(settings):
+        if source.pipeline not in known:
+            setting = (
+                "DOCMILL_BUCKET_PIPELINE" if source.name == BUCKET else "it in DOCMILL_SOURCES"
+            )
+            raise StartError(
+                f"There is no pipeline {source.pipeline} for what comes by the source "
+                f"{source.name}.\nSet {setting} to one of: {', '.join(sorted(known))}."
+            )
 
 
-def open_bucket(settings: Settings, services: App) -> Bucket | None:
-    if settings.bucket == NO_BUCKET:
-        return None
-    store = open_store(_bucket_url(settings))
+def open_bucket(settings: Settings, services: App, source: Source) -> Bucket:
+    store = open_store(source.address)
     if isinstance(store, LocalStore):  # so that people find where to drop a file
         (store.root / INCOMING).mkdir(exist_ok=True)
     return Bucket(
         store,
         services.acceptor,
-        owners.desk(settings.bucket_desk),
-        settings.bucket_pipeline,
+        owners.desk(source.desk),
+        source.pipeline,
         max_bytes=settings.max_upload_bytes,
         batch=settings.bucket_batch,
         stuck=timedelta(seconds=settings.bucket_stuck_seconds),
+        source=source.name,
+        paused=source.paused,
     )
 
 
@@ -151,25 +172,26 @@ def open_bucket(settings: Settings, services: App) -> Bucket | None:
 async def open_poller(
     settings: Settings, services: App, _: StopSignal
 ) -> AsyncGenerator[Sequence[ProcessPart]]:
-    """The poller, where a bucket is watched and its pipeline is installed."""
-    if settings.bucket_pipeline not in services.catalog.accepts:
-        log.warning("poller.off", why=f"there is no pipeline {settings.bucket_pipeline}")
-        yield []
-    else:
-        part = ProcessPart("poller", partial(_keep_polling, settings, services))
-        yield [] if settings.bucket == NO_BUCKET else [part]
+    """A poller for each source whose pipeline is installed; one that is stuck holds up no other."""
+    parts: list[ProcessPart] = []
+    for source in list_sources(settings):
+        if source.pipeline not in services.catalog.accepts:
+            log.warning("poller.off", why=f"there is no pipeline {source.pipeline}")
+            continue
+        name = "poller" if source.name == BUCKET else f"poller {source.name}"
+        parts.append(ProcessPart(name, partial(_keep_polling, settings, services, source)))
+    yield parts
 
 
-async def _keep_polling(settings: Settings, services: App, life: PartLife) -> None:
+async def _keep_polling(settings: Settings, services: App, source: Source, life: PartLife) -> None:
     """What is under way ends at its next step, and goes on later."""
-    bucket = open_bucket(settings, services)
-    assert bucket is not None
+    bucket = open_bucket(settings, services, source)
     life.up()
     usual = FOLDER_SECONDS if isinstance(bucket.store, LocalStore) else BUCKET_SECONDS
     try:
         await keep_polling(
             bucket,
-            every=timedelta(seconds=settings.bucket_seconds or usual),
+            every=source.every or timedelta(seconds=usual),
             sweep_every=timedelta(seconds=settings.bucket_sweep_seconds),
         )
     finally:

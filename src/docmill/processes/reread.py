@@ -2,10 +2,15 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import AsyncExitStack
 from typing import Any
 
 from docmill import app
 from docmill.core.faults import FAULTS, DocmillError
+from docmill.db.pool import open_pool
+from docmill.documents.places import PlacedStore
+from docmill.processes import database
+from docmill.sandbox.limits import RunLimits
 from docmill.sandbox.outcome import RunFailed, Task
 from docmill.sandbox.pool import SandboxPool
 from docmill.settings import read_settings
@@ -22,9 +27,22 @@ async def reread_documents(jobs: Sequence[Mapping[str, Any]]) -> dict[str, Rerea
     name, past the server.
     """
     settings = read_settings()
-    store = open_store(settings.store or str(settings.data / "store"))
+    own = open_store(settings.store or str(settings.data / "store"))
+    url = settings.database_url.get_secret_value() if settings.database_url else None
+    url = url or database.find_running(settings.data)
+    async with AsyncExitStack() as stack:
+        store: Store = own
+        if url:  # it knows where the PDFs lie that came by a bucket
+            pool = await stack.enter_async_context(open_pool(url, size=2))
+            store = PlacedStore(own, pool, app.list_addresses(settings))
+        return await _reread_all(jobs, store, app.sandbox_limits(settings))
+
+
+async def _reread_all(
+    jobs: Sequence[Mapping[str, Any]], store: Store, limits: RunLimits
+) -> dict[str, Reread]:
     pipelines = sorted({str(job["pipeline"]) for job in jobs})
-    async with SandboxPool(app.sandbox_limits(settings), pipelines=pipelines) as sandbox:
+    async with SandboxPool(limits, pipelines=pipelines) as sandbox:
         return {job["id"]: await _reread(job, store, sandbox) for job in jobs}
 
 

@@ -166,7 +166,7 @@ class _WebServer:
         settings, services = self._settings, self._services
         async with AsyncExitStack() as stack:
             embed = await docmill_app.open_embedder(settings, stack)
-            watched = poll.open_monitor(settings, services)
+            watched = poll.open_monitors(settings, services)
             site_rules = docmill_app.web_config(settings)
             app = docmill_app.create_web(
                 services, site_rules, self._sandbox, embed=embed, watched=watched

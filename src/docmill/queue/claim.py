@@ -77,7 +77,8 @@ told AS (
                'gateway', %(gateways)s::jsonb -> pipeline))
       FROM taken)
 SELECT t.id, t.document_id, t.owner, t.pipeline, t.mapping, t.options, t.duplicate_of, t.claim,
-       t.attempt_count, d.upload_key, d.original_filename, d.content_type, d.bytes, d.sha256, t.long
+       t.attempt_count, d.upload_key, d.original_filename, d.content_type, d.bytes, d.sha256,
+       t.long, d.source
   FROM taken t JOIN documents d ON d.id = t.document_id
  ORDER BY t.priority DESC, t.start_tag
 """

@@ -123,7 +123,7 @@ SELECT j.id, j.document_id, j.owner, d.original_filename, d.content_type, d.byte
        j.lease_expires_at, j.claim, j.tries_before + j.attempt_count AS attempt_count,
        j.expires_at, j.download_count, j.first_downloaded_at, j.duplicate_of,
        coalesce(j.requested_pipeline, j.pipeline) AS requested_pipeline, j.decision, j.reason,
-       j.summary, j.reading_key
+       j.summary, j.reading_key, d.pages
   FROM jobs j JOIN documents d ON d.id = j.document_id
 """
 FIND_JOB: Final = SHOWN + " WHERE j.id = %s"

@@ -82,7 +82,8 @@ async def extend_leases(
 
 FIND_STALE: Final = """
 SELECT j.id, j.document_id, j.owner, j.pipeline, j.mapping, j.options, j.duplicate_of, j.claim,
-       j.attempt_count, d.upload_key, d.original_filename, d.content_type, d.bytes, d.sha256, j.long
+       j.attempt_count, d.upload_key, d.original_filename, d.content_type, d.bytes, d.sha256,
+       j.long, d.source
   FROM jobs j JOIN documents d ON d.id = j.document_id
  WHERE j.status = 'processing'
    AND (j.lease_expires_at < now() OR j.started_at < now() - %(longest)s
@@ -110,7 +111,8 @@ async def find_holders(conn: Connection) -> list[str]:
 
 FIND_HELD: Final = """
 SELECT j.id, j.document_id, j.owner, j.pipeline, j.mapping, j.options, j.duplicate_of, j.claim,
-       j.attempt_count, d.upload_key, d.original_filename, d.content_type, d.bytes, d.sha256, j.long
+       j.attempt_count, d.upload_key, d.original_filename, d.content_type, d.bytes, d.sha256,
+       j.long, d.source
   FROM jobs j JOIN documents d ON d.id = j.document_id
  WHERE j.status = 'processing' AND j.leased_by = %s
 """

@@ -56,7 +56,7 @@ async def take_back(conn: Connection, rules: WorkerConfig, me: Identity) -> list
     """Settled as lost; those that somebody else settled meanwhile are not among them."""
     dead = [worker for worker in await leases.find_holders(conn) if is_dead(worker, me)]
     settlements = [
-        Settlement(job, settle(job, LeaseLost(), retry=rules.retry_of(job.pipeline), chance=0))
+        Settlement(job, settle(job, LeaseLost(), retry=rules.retry_of(job), chance=0))
         for job in await leases.find_stale(conn, longest=rules.longest, dead=dead)
     ]
     moved = await queue_settle.write_settlements(conn, settlements) if settlements else set[JobId]()

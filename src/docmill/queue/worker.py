@@ -54,7 +54,8 @@ AGAIN: Final = 1.0
 class WorkerConfig:
     """What an operator can set about workers; `resting` names pipelines not to claim just now.
 
-    `gateways` are the addresses of those that a gateway runs.
+    `retries` are by pipeline or by source. `gateways` are the addresses of those that a gateway
+    runs.
     """
 
     pipelines: Sequence[str]
@@ -76,8 +77,10 @@ class WorkerConfig:
         resting = self.resting()
         return {name: self.gateways.get(name) for name in self.pipelines if name not in resting}
 
-    def retry_of(self, pipeline: str) -> Retry:
-        return self.retries.get(pipeline, self.retry)
+    def retry_of(self, job: Claimed) -> Retry:
+        """What the operator said of its pipeline, else what hangs on where it came from."""
+        by_source = self.retries.get(job.source, self.retry)
+        return self.retries.get(job.pipeline, by_source)
 
 
 def make_lanes(rules: WorkerConfig) -> Lanes:
@@ -291,7 +294,7 @@ class Worker:
             self._wake.set()
 
     async def _settle(self, job: Claimed, ending: Ending, usage: Usage | None) -> None:
-        retry = self._rules.retry_of(job.pipeline)
+        retry = self._rules.retry_of(job)
         move = settle(job, ending, retry=retry, chance=random.random())  # noqa: S311
         ours = await self._settler.settle(
             queue_settle.Settlement(job, move, usage, self._rules.keep)

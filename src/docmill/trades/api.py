@@ -20,7 +20,7 @@ from docmill.core.texts import clean_text
 from docmill.db.pool import Connection, read_connection, write
 from docmill.documents import queries as documents_queries
 from docmill.documents.api import DOCUMENT_LOOKUP, ListedDocument, shape_document
-from docmill.documents.originals import PdfAnswer, make_pdf_link, require_document
+from docmill.documents.originals import PdfAnswer, make_pdf_link, require_document, require_listed
 from docmill.trades import edits, queries, reviews
 from docmill.trades.fields import FIELDS, NAMES, TradeField
 from docmill.trades.queries import ReviewStatus, Trade, TradeFilter, TradeId
@@ -353,7 +353,7 @@ class DocumentDetail(ListedDocument):
 )
 async def show_document(document_id: str, site: CurrentSite, owner: CurrentOwner) -> DocumentDetail:
     async with read_connection(site.pool) as conn:
-        document = await require_document(conn, owner, document_id)
+        document = await require_listed(conn, owner, document_id)
         found = await queries.trades_of_document(conn, document.id)
     return DocumentDetail(
         **dict(shape_document(document)), trades=[shape_trade(trade) for trade in found]

@@ -15,7 +15,7 @@ from docmill.core.owners import Owner
 from docmill.db.pool import read_connection
 from docmill.documents import queries as documents_queries
 from docmill.documents.originals import make_pdf_link
-from docmill.documents.watched import WatchedBucket
+from docmill.documents.watched import WatchedBuckets
 from docmill.trades import queries, reviews
 from docmill.trades.api import require_trade, review_trade
 from docmill.trades.fields import LABELS as FIELD_LABELS
@@ -94,6 +94,7 @@ async def show_trades(
         totals = await queries.sum_trades(conn, owner, only)
         waiting = await queries.list_waiting(conn, owner, NOTES_SHOWN)
     page, last = params.cut_page(found, SHOWN, lambda one: Cursor(one.created_at, one.id))
+    seen = site.find(WatchedBuckets).seen_by(owner)
     return render.render_page(
         "trades.html",
         rows=[_render_row(trade, owner) for trade in page],
@@ -102,8 +103,8 @@ async def show_trades(
         asked=asked,
         more=asked.query(cursor=last) if last else "",
         grouped=group_digits,
-        bucket=site.find(WatchedBucket).is_seen_by(owner),
-        place=site.find(WatchedBucket).place if site.find(WatchedBucket).is_seen_by(owner) else "",
+        bucket=bool(seen),
+        place=seen[0].place if seen else "",
     )
 
 

@@ -46,12 +46,13 @@ def static_url(name: str) -> str:
 
 
 QUEUE: Final = MenuEntry("queue", "/queue", "Queue", position=0)
+DOCUMENTS: Final = MenuEntry("documents", "/documents", "Documents", position=5)
 API: Final = MenuEntry("docs", "/docs", "API", position=100)
 
 
 def list_menu() -> list[MenuEntry]:
     entries = (one for room in find_rooms().rooms.values() for one in room.menu)
-    return sorted((QUEUE, *entries, API), key=lambda one: one.position)
+    return sorted((QUEUE, DOCUMENTS, *entries, API), key=lambda one: one.position)
 
 
 def format_size(count: int) -> str:

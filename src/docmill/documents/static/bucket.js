@@ -12,7 +12,7 @@ function isOld() {
 async function renew() {
   if (document.hidden || live().contains(document.activeElement)) return;
   // The answer of a count is the page with its figures.
-  const answer = isOld() ? await fetch("/bucket/count", { method: "POST" }) : await fetch(location.href);
+  const answer = isOld() ? await fetch(`/bucket/count?source=${encodeURIComponent(live().dataset.counts)}`, { method: "POST" }) : await fetch(location.href);
   if (!answer.ok || (answer.redirected && location.search)) return;
   const page = new DOMParser().parseFromString(await answer.text(), "text/html");
   const fresh = page.querySelector("#live");

@@ -31,18 +31,44 @@ MAPPINGS: Final = files("docmill.invoices.formats") / "files"
 DEFAULT: Final = "pt_simon_invoice_v1"
 
 
-@cache
+# Those that an operator added; each process is told of them when it starts.
+_ADDED: Final = dict[str, InvoiceMapping]()
+
+
 def list_names() -> tuple[str, ...]:
+    return tuple(sorted({*list_built_in(), *_ADDED}))
+
+
+def register(text: str, file: str) -> InvoiceMapping:
+    """From now on this process knows the mapping by its name."""
+    mapping = _build_named(text, file)
+    _ADDED[mapping.name] = mapping
+    return mapping
+
+
+def forget_added() -> None:
+    """This process knows only those that come with docmill."""
+    _ADDED.clear()
+
+
+@cache
+def list_built_in() -> tuple[str, ...]:
     found = (entry.name for entry in MAPPINGS.iterdir() if entry.name.endswith(SUFFIX))
     return tuple(sorted(name.removesuffix(SUFFIX) for name in found))
 
 
-@cache
 def load(name: str) -> InvoiceMapping:
-    if name not in list_names():
+    if name in _ADDED:
+        return _ADDED[name]
+    if name not in list_built_in():
         raise DocmillError(
             "UNKNOWN_MAPPING", f"there is no {name!r}; known: {', '.join(list_names())}"
         )
+    return _load_built_in(name)
+
+
+@cache
+def _load_built_in(name: str) -> InvoiceMapping:
     file = f"{name}{SUFFIX}"
     return _build_named((MAPPINGS / file).read_text("utf-8"), file)
 

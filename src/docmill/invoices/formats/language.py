@@ -16,6 +16,8 @@ from docmill.invoices.profile import PROFILE_NAMES
 from docmill.invoices.values import is_list
 
 SUFFIX: Final = ".mapping"
+# The option by which a run is told the text of a mapping that does not come with docmill.
+MAPPING_TEXT: Final = "mapping_text"
 
 
 PATHS: Final = (*OF_INVOICE, "lines", *(f"profile.{name}" for name in PROFILE_NAMES))

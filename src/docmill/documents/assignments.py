@@ -1,0 +1,83 @@
+"""Which mapping an owner is given who asks for none: a new one goes to some owners first."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from psycopg.rows import class_row
+
+from docmill.core.owners import OwnerKey
+from docmill.db.pool import Connection
+
+# An owner's own comes before a share of all, the last before earlier ones. The same owners are in
+# a share whenever it is asked for, and stay in it when it grows.
+FIND_ASSIGNED: Final = """
+SELECT mapping FROM mapping_assignments
+ WHERE revoked_at IS NULL AND mapping = ANY(%(known)s)
+   AND (owner = %(owner)s
+        OR abs(hashtextextended(mapping || ' ' || %(owner)s, 0) %% 100) < percent)
+ ORDER BY owner IS NULL, id DESC LIMIT 1
+"""
+
+
+async def find_assigned(conn: Connection, owner: OwnerKey, known: Sequence[str]) -> str | None:
+    """The one of these mappings that was assigned to the owner."""
+    args = {"owner": owner, "known": list(known)}
+    row = await (await conn.execute(FIND_ASSIGNED, args)).fetchone()
+    return row[0] if row else None
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """To one owner, or to a share of all of them; revoked ones stay as the record."""
+
+    id: int
+    mapping: str
+    owner: str | None
+    percent: int | None
+    assigned_at: datetime
+    assigned_by: str
+    revoked_at: datetime | None
+    revoked_by: str | None
+
+
+# A new share takes the place of the last one, and an owner has a mapping once.
+ASSIGN: Final = """
+WITH before AS (
+    UPDATE mapping_assignments SET revoked_at = now(), revoked_by = %(by)s
+     WHERE mapping = %(mapping)s AND revoked_at IS NULL
+       AND owner IS NOT DISTINCT FROM %(owner)s)
+INSERT INTO mapping_assignments (mapping, owner, percent, assigned_by)
+VALUES (%(mapping)s, %(owner)s, %(percent)s, %(by)s)
+"""
+
+
+async def assign(
+    conn: Connection, mapping: str, *, owner: str | None, percent: int | None, by: str
+) -> None:
+    args = {"mapping": mapping, "owner": owner, "percent": percent, "by": by}
+    await conn.execute(ASSIGN, args)
+
+
+REVOKE: Final = """
+UPDATE mapping_assignments SET revoked_at = now(), revoked_by = %s
+ WHERE mapping = %s AND revoked_at IS NULL
+"""
+
+
+async def revoke(conn: Connection, mapping: str, by: str) -> int:
+    """Take a mapping back from all who were given it; how many assignments there were."""
+    return (await conn.execute(REVOKE, (by, mapping))).rowcount
+
+
+LIST_ASSIGNMENTS: Final = """
+SELECT id, mapping, owner, percent, assigned_at, assigned_by, revoked_at, revoked_by
+  FROM mapping_assignments ORDER BY id DESC LIMIT 500
+"""
+
+
+async def list_assignments(conn: Connection) -> list[Assignment]:
+    """The newest first, revoked ones among them."""
+    async with conn.cursor(row_factory=class_row(Assignment)) as cur:
+        return await (await cur.execute(LIST_ASSIGNMENTS)).fetchall()
