@@ -223,10 +223,7 @@ def _add_form(sheet: TextSheet, name: PartyName) -> PartyName:
 
 def find_row(sheet: TextSheet, cell: TextCell) -> TextRow | None:
     """The row that a cell is in."""
-    for row in sheet.rows:
-        if row.page == cell.page and any(own is cell for own in row.cells):
-            return row
-    return None
+    return sheet.row_of.get(id(cell))
 
 
 def _own_lines(sheet: TextSheet, name: PartyName) -> list[TextCell]:
@@ -288,7 +285,7 @@ def is_name(text: str) -> bool:
 @lru_cache(maxsize=8192)
 def is_place(text: str) -> bool:
     """Whether a line is one of an address: a street with its number, or a postcode."""
-    street = bool(_STREET.match(text)) or bool(_PLACE.match(text)) or text[:1].isdigit()
+    street = text[:1].isdigit() or bool(_PLACE.match(text)) or bool(_STREET.match(text))
     return street and not COMPANY.search(text)
 
 
@@ -436,8 +433,9 @@ def _company_names(sheet: TextSheet, row: TextRow) -> Iterator[PartyName]:
     height = row.y / sheet.height(row.page)
     edge = 0.25 if height < 0.12 else 0.15 if height > 0.88 else 0.0
     for column, cell in enumerate(row.cells):
-        part = split_parts(cell.text)[0]
-        several = len(split_parts(cell.text)) > 2 and _OWN.search(cell.text)
+        parts = split_parts(cell.text)
+        part = parts[0]
+        several = len(parts) > 2 and _OWN.search(cell.text)
         first = not column and len(row.cells) > 1
         columns = height > 0.88 and first and _OWN.search(row.text)
         imprint = 0.3 if edge and (several or columns) else 0.0

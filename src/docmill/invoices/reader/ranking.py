@@ -10,7 +10,7 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Final
 
@@ -172,7 +172,7 @@ class RankingPage:
     @classmethod
     def of(cls, sources: NameSources) -> "RankingPage":
         cells = [cell.text for _, _, cell in sources.sheet.cells]
-        places = (squeeze(text) for text in cells if is_place(text) and len(text) < LONG)
+        places = (squeeze(text) for text in cells if len(text) < LONG and is_place(text))
         return cls(tuple(map(squeeze, cells)), tuple(places), find_domains(sources.sheet))
 
 
@@ -255,10 +255,20 @@ def _block_features(sources: NameSources, name: PartyName) -> Features:
         "under_place": float(any(is_place(other.text) for other in block.cells[:at])),
         "over_place": float(bool(behind) and is_place(behind[0].text)),
         "address": float(block.has_address),
-        "contact": float(bool(CONTACT.search(rest))),
+        "contact": float(_has_contact(rest)),
         "mail": float("@" in block.text),
-        "taxed": float(bool(TAXED.search(rest))),
+        "taxed": float(_is_taxed(rest)),
     }
+
+
+@lru_cache(maxsize=1024)  # each name is asked in both roles
+def _has_contact(text: str) -> bool:
+    return CONTACT.search(text) is not None
+
+
+@lru_cache(maxsize=1024)
+def _is_taxed(text: str) -> bool:
+    return TAXED.search(text) is not None
 
 
 def pair_features(own: RankedParty, theirs: RankedParty) -> Features:
