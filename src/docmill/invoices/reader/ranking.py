@@ -10,21 +10,21 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, lru_cache
+from functools import cache
 from importlib.resources import files
 from typing import Final
 
 from docmill.invoices.reader.names import (
     BANK,
-    CONTACT,
-    TAXED,
     AddressBlock,
     PartyName,
     find_domains,
     find_row,
+    has_contact,
     is_known_by,
     is_place,
     is_prose,
+    is_taxed,
 )
 from docmill.reading.labels import COMPANY, TextSheet, squeeze
 from docmill.reading.pages import Box
@@ -255,20 +255,10 @@ def _block_features(sources: NameSources, name: PartyName) -> Features:
         "under_place": float(any(is_place(other.text) for other in block.cells[:at])),
         "over_place": float(bool(behind) and is_place(behind[0].text)),
         "address": float(block.has_address),
-        "contact": float(_has_contact(rest)),
+        "contact": float(has_contact(rest)),
         "mail": float("@" in block.text),
-        "taxed": float(_is_taxed(rest)),
+        "taxed": float(is_taxed(rest)),
     }
-
-
-@lru_cache(maxsize=1024)  # each name is asked in both roles
-def _has_contact(text: str) -> bool:
-    return CONTACT.search(text) is not None
-
-
-@lru_cache(maxsize=1024)
-def _is_taxed(text: str) -> bool:
-    return TAXED.search(text) is not None
 
 
 def pair_features(own: RankedParty, theirs: RankedParty) -> Features:
