@@ -22,6 +22,7 @@ def scanned(data: bytes, change: Callable[[Gray], Gray] = as_is) -> bytes:
     """Every page of a PDF as nothing but a gray picture of it."""
     library: Any = pypdfium2
     pdf = library.PdfDocument(data)
+    pdf.init_forms()  # what was typed into fields is printed too
     try:
         pictures = [page.render(scale=DPI / 72, grayscale=True).to_numpy() for page in pdf]
     finally:

@@ -7,6 +7,7 @@ A path names a value (`totals.net`, `lines[2].amount`) or a line (`lines[2]`).
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Final
 
 from docmill.core.fields import ValueKind
@@ -133,6 +134,7 @@ def is_line(path: str) -> bool:
     return bool(match and match[2] is None)
 
 
+@lru_cache(maxsize=4096)
 def split_path(path: str) -> tuple[int, str] | None:
     """The index of the line and the name inside it, empty for the line itself; None outside."""
     match = _IN_LINE.fullmatch(path)

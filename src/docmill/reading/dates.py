@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import date
+from functools import lru_cache
 from typing import Final
 
 from docmill.reading.labels import fold_accents
@@ -48,14 +49,17 @@ class FoundDate:
 
 def find_dates(text: str, *, month_first: bool = False, packed: bool = False) -> list[FoundDate]:
     """Every date in a text, from left to right; `packed` ones (20250314) only when asked for."""
+    return list(_find_dates(text, month_first, packed)) if _FIGURE.search(text) else []
+
+
+@lru_cache(maxsize=4096)
+def _find_dates(text: str, month_first: bool, packed: bool) -> tuple[FoundDate, ...]:
     found: list[FoundDate] = []
-    if not _FIGURE.search(text):
-        return found
     for date_found in sorted(_find_all(text, packed), key=lambda item: (item.start, -item.end)):
         if found and date_found.start < found[-1].end:
             continue
         found.append(_swap_day_and_month(date_found) if month_first else date_found)
-    return found
+    return tuple(found)
 
 
 def read_date(text: str, *, month_first: bool = False) -> date | None:
@@ -68,7 +72,7 @@ def read_date(text: str, *, month_first: bool = False) -> date | None:
 def has_month_first(texts: Iterable[str]) -> bool | None:
     """Whether slashed dates put the month first; None where none of them tells."""
     votes = 0
-    for text in texts:
+    for text in filter(_FIGURE.search, texts):
         for match in _NUMERIC.finditer(text):
             if match[2] != ".":
                 votes += (int(match[3]) > 12) - (int(match[1]) > 12)

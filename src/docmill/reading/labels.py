@@ -2,10 +2,10 @@
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Final, TypeVar
 
 from docmill.reading.numbers import DecimalMark
@@ -41,6 +41,7 @@ def _pieces(signs: str) -> re.Pattern[str]:
     return re.compile(rf"[a-z0-9{re.escape(signs)}]+")
 
 
+@lru_cache(maxsize=32768)
 def squeeze(text: str) -> str:
     """The same in one piece, so that `Invoice No.` and `InvoiceNo` are one."""
     return fold(text, "#%").replace(" ", "")
@@ -106,11 +107,12 @@ class TextCell:
         """The box of a part of the text; of half a word, the half by its share of letters."""
         boxes: list[Box] = []
         for word, at in zip(self.words, self.starts, strict=True):
-            first, last = max(start, at), min(end, at + len(word.text))
-            if first < last:
-                step = word.box.width / len(word.text)
-                left, right = word.box.x0 + step * (first - at), word.box.x0 + step * (last - at)
-                boxes.append(Box(left, word.box.y0, right, word.box.y1))
+            if at >= end:
+                break
+            until = at + len(word.text)
+            if start < until:
+                whole = start <= at and until <= end
+                boxes.append(word.box if whole else _cut_box(word, start - at, end - at))
         return bounding_box(boxes) if boxes else self.box
 
     def part(self, start: int, end: int) -> "TextCell | None":
@@ -123,7 +125,14 @@ class TextCell:
         return make_cell([word for word, _ in kept], self.page) if kept else None
 
 
-@dataclass(frozen=True, slots=True)
+def _cut_box(word: Word, start: int, end: int) -> Box:
+    """The box of some letters of a word, as if all were equally wide."""
+    box, step = word.box, word.box.width / len(word.text)
+    left, right = box.x0 + step * max(start, 0), box.x0 + step * min(end, len(word.text))
+    return Box(left, box.y0, right, box.y1)
+
+
+@dataclass(frozen=True)  # no slots: its text is asked for again and again, and kept
 class TextRow:
     """Cells on one level of one page, from left to right."""
 
@@ -140,12 +149,14 @@ class TextRow:
     def height(self) -> float:
         return self.cells[0].box.height if self.cells else 0.0
 
-    @property
+    @cached_property
     def text(self) -> str:
-        return "  ".join(cell.text for cell in self.cells)
+        return "  ".join([cell.text for cell in self.cells])
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(
+    slots=True, unsafe_hash=True
+)  # hundreds on a page: freezing them takes three times as long
 class Phrase:
     """Words in a cell that could be a label: folded, and where they stand."""
 
@@ -186,7 +197,7 @@ class ValueSpot:
         return self.cell.text[self.start :]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)  # no slots: its cells are asked for again and again, and kept
 class TextSheet:
     """All rows of a document, its decimal mark, and whether its dates put the month first."""
 
@@ -196,11 +207,14 @@ class TextSheet:
     mark: DecimalMark = ""
     month_first: bool = False
 
-    @property
-    def cells(self) -> Iterable[tuple[TextRow, int, TextCell]]:
-        for row in self.rows:
-            for column, cell in enumerate(row.cells):
-                yield row, column, cell
+    @cached_property
+    def cells(self) -> Sequence[tuple[TextRow, int, TextCell]]:
+        return [(row, column, cell) for row in self.rows for column, cell in enumerate(row.cells)]
+
+    @cached_property
+    def row_of(self) -> Mapping[int, TextRow]:
+        """The row of each cell, by the cell's identity."""
+        return {id(cell): row for row, _, cell in self.cells}
 
     def height(self, page: int) -> float:
         return self.sizes[page - 1][1]
@@ -244,30 +258,42 @@ def _fold_words(text: str, start: int, tokens: list[tuple[int, int]]) -> list[tu
 
 MOST_PATTERNS: Final = 200
 MOST_KEYS: Final = 20_000
-_MATCHES: Final[dict[int, tuple[re.Pattern[str], dict[str, bool]]]] = {}
+
+
+class _KnownMatches(dict[str, bool]):
+    """Whether folded texts are labels of a pattern; what is not known yet is looked up."""
+
+    def __init__(self, pattern: re.Pattern[str]) -> None:
+        super().__init__()
+        self._pattern: re.Pattern[str] = pattern
+
+    def __missing__(self, key: str) -> bool:
+        known = self[key] = self._pattern.fullmatch(key) is not None
+        return known
+
+
+_MATCHES: Final[dict[int, tuple[re.Pattern[str], _KnownMatches]]] = {}
 
 
 def match_labels(phrases: list[Phrase], pattern: re.Pattern[str]) -> list[Phrase]:
     """The longest phrase that matches from each place, none inside another."""
     known = _remember_matches(pattern)
     found: list[Phrase] = []
-    for phrase in phrases:
-        if found and found[-1].cell is phrase.cell and phrase.start < found[-1].end:
-            continue
-        matches = known.get(phrase.key)
-        if matches is None:
-            matches = known[phrase.key] = pattern.fullmatch(phrase.key) is not None
-        if matches:
+    for phrase in [phrase for phrase in phrases if known[phrase.key]]:
+        inside = found and found[-1].cell is phrase.cell and phrase.start < found[-1].end
+        if not inside:
             found.append(phrase)
     return found
 
 
-def _remember_matches(pattern: re.Pattern[str]) -> dict[str, bool]:
+def _remember_matches(pattern: re.Pattern[str]) -> _KnownMatches:
     """Which folded texts are labels of a pattern, as far as known: the same ones stand on page
     after page. A pattern is found by its identity, for its hash takes as long as a match."""
     if len(_MATCHES) > MOST_PATTERNS:
         _MATCHES.clear()
-    _, known = _MATCHES.setdefault(id(pattern), (pattern, {}))
+    if id(pattern) not in _MATCHES:
+        _MATCHES[id(pattern)] = pattern, _KnownMatches(pattern)
+    _, known = _MATCHES[id(pattern)]
     if len(known) > MOST_KEYS:
         known.clear()
     return known

@@ -154,7 +154,7 @@ def _to_decimal(plain: str, mark: str) -> Decimal:
 def find_decimal_mark(texts: Iterable[str]) -> DecimalMark:
     """The decimal mark that most of the texts' plain numbers use; nothing where none tells."""
     votes = {".": 0, ",": 0}
-    for text in texts:
+    for text in filter(_FIGURE.search, texts):
         for match in _NUMBER.finditer(text):
             sign, weight = _vote(_NO_CENTS.sub("", _SPACES.sub("", match["digits"])))
             if sign:

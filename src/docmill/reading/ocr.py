@@ -15,6 +15,7 @@ from statistics import median
 from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from docmill.reading.cleaning import clean
 from docmill.reading.heartbeat import keep_alive
@@ -31,15 +32,24 @@ LANGUAGES: Final = ("eng", "ind", "deu", "fra", "spa")
 SURE: Final = 0.7  # a page below may be upside down
 LEAST: Final = 30.0  # a word below is noise
 LEAST_MARK: Final = 80.0  # so is a dash or a bar below: mostly a rule or a fold
+BEARING: Final = 0.045  # of the height: what fonts keep free on each side of a word
 # What a page may cost, in heights of its lines: 1,000 take about 0.4 s. It is counted and not
 # timed, so that a busy machine reads the same. Small print on a whole A4 page costs 12,000.
 MOST_WORK: Final = 40_000
 LINE_WORK: Final = 20  # what each line costs besides its length
 ASCENT: Final = 0.2  # of a row's height: what fonts keep free above their letters
 SPLIT: Final = 0.65  # of the height: a number in two words is one up to this gap
+PITCH: Final = 1.3  # of a figure's width: so wide is a space even in fonts of one width
+SPACE: Final = 0.3  # of the height: what stands so near is one number
 MOST_KEPT: Final = 20_000  # words of pictures that may come again, about 6 MB
 LEVEL: Final = 0.002  # a slope below needs no levelling
 
+_MEANT: Final = frozenset("€$£%:#&+=@")  # marks that look like no rule or fold
+_PLAIN: Final = re.compile(r"(?:[^\W\d_]?[a-zß-ÿ]{3,}|[A-ZÀ-Þ]{4,})[-:.,]?")
+_FIGURES: Final = re.compile(r"(?=.*\d)[\dOolI.,]*[.,][\dOolI]{2}")
+_LOOK_ALIKE: Final = str.maketrans("OolI", "0011")
+_GROUP_FIRST: Final = re.compile(r"[-+(]?\d{1,3}")
+_GROUP_NEXT: Final = re.compile(r"\d{3}(?!\d)")
 _MARK_FIRST: Final = re.compile(r"[.,]\d{2,3}(?!\d)")
 _MARK_LAST: Final = re.compile(r"\d[.,]$")
 _GROUP: Final = re.compile(r"\d{3}(?![\d/-])|\d\d$")
@@ -146,6 +156,7 @@ def _read_best(pixels: Pixels, size: tuple[float, float]) -> OcrResult:
         if is_crowded(pixels):
             return OcrResult((), 0.0, whole=False)
         return _attempt(pixels, size, mode=tesserocr.PSM.SPARSE_TEXT)
+    pixels = erase_rules(pixels)
     best = _attempt(pixels, size, mode=tesserocr.PSM.AUTO)
     turn, spent = find_turn(best.words), best.work
     turns = (turn, 360 - turn) if turn else (180, 90, 270)
@@ -199,8 +210,10 @@ def _estimate_work(engine: Any) -> float:
 
 
 def _is_credible(word: _OcrWord) -> bool:
-    marks_only = not any(char.isalnum() for char in word.text)
-    return word.sure >= (LEAST_MARK if marks_only else LEAST)
+    """A plain word is kept however unsure: Tesseract doubts whatever its dictionary lacks."""
+    if any(char.isalnum() for char in word.text):
+        return word.sure >= LEAST or _PLAIN.fullmatch(word.text) is not None
+    return word.sure >= (LEAST if set(word.text) <= _MEANT else LEAST_MARK)
 
 
 def _read_words(engine: Any) -> Iterator[_OcrWord]:
@@ -210,10 +223,22 @@ def _read_words(engine: Any) -> Iterator[_OcrWord]:
     for word in library.iterate_level(words, level.WORD) if words else ():
         if word.Empty(level.WORD):
             continue
-        text = "".join(clean(word.GetUTF8Text(level.WORD) or "").split())
+        text = _mend_text("".join(clean(word.GetUTF8Text(level.WORD) or "").split()))
         line = word.Baseline(level.TEXTLINE)
         if text and line:
             yield _make_word(word, text, line)
+
+
+def _mend_text(text: str) -> str:
+    """Without rules beside a word; letters in an amount as the figures they look like."""
+    bare = text.strip("|¦") or text
+    for pair in ("[]", "{}"):
+        if (pair[0] in bare) != (pair[1] in bare):
+            bare = bare.strip(pair) or bare
+    letters = sum(map(str.isalpha, bare))
+    if bare == "l" or (0 < letters < len(bare) / 2 and _FIGURES.fullmatch(bare)):
+        return bare.translate(_LOOK_ALIKE)
+    return bare
 
 
 def _make_word(word: Any, text: str, line: Any) -> _OcrWord:
@@ -252,7 +277,25 @@ def _join_numbers(words: Iterable[_OcrWord]) -> list[_OcrWord]:
             box = bounding_box([last.box, word.box])
             sure = min(last.sure, word.sure)
             numbers[at] = replace(last, text=last.text + word.text, box=box, sure=sure)
-    return whole + numbers
+    return [*whole, *_draw_groups_near(numbers)]
+
+
+def _draw_groups_near(numbers: list[_OcrWord]) -> Iterator[_OcrWord]:
+    """Numbers, the groups of one (`22 222,00`) no farther apart than words, in any font."""
+    tails = [word for word in numbers if _GROUP_NEXT.match(word.text)]
+    for word in numbers:
+        box = word.box
+        follower = next((each for each in tails if _is_next_group(word, each)), None)
+        if follower and _GROUP_FIRST.fullmatch(word.text):
+            box = replace(box, x1=max(follower.box.x0 - SPACE * box.height, box.x1))
+        yield replace(word, box=box)
+
+
+def _is_next_group(word: _OcrWord, other: _OcrWord) -> bool:
+    """Whether another number stands right behind, about the width of a figure away."""
+    pitch = other.box.width / len(other.text)
+    level = abs(word.box.middle - other.box.middle) < other.box.height / 4
+    return level and 0 < other.box.x0 - word.box.x1 < PITCH * pitch
 
 
 def _continues_number(last: _OcrWord, word: _OcrWord) -> bool:
@@ -284,9 +327,61 @@ def _to_page_word(
     """The word in points of the shown page."""
     across, down = scale
     box = word.box
-    scaled = Box(box.x0 * across, box.y0 * down, box.x1 * across, box.y1 * down)
+    free = BEARING * box.height if not word.angle else 0.0
+    left, right = (box.x0 - free) * across, (box.x1 + free) * across
+    scaled = Box(left, box.y0 * down, right, box.y1 * down)
     shown = turn_box(scaled, (360 - turn) % 360, frame)
     return Word(word.text, shown, (turn + word.angle) % 360, round(word.sure / 100, 2))
+
+
+RULE_STEP: Final = 8  # pixels that are looked at as one
+RULE_STEPS: Final = 12  # so long is a rule at least: a third of an inch, and no letter
+RULE_WIDTH: Final = 8  # pixels, at most: what is thicker is a letter or a bar
+_PAPER: Final = 255
+
+
+def erase_rules(pixels: Pixels) -> Pixels:
+    """Without the thin upright lines of tables, which are read as `|`, `]` and 1 beside numbers."""
+    ink = pixels <= _otsu_threshold(pixels)
+    height = ink.shape[0] // RULE_STEP * RULE_STEP
+    blocks = ink[:height].reshape(-1, RULE_STEP, ink.shape[1])
+    steps: NDArray[np.bool_] = np.logical_and.reduce(blocks, axis=1)
+    thick = _widen(_run_starts(steps.T, RULE_WIDTH).T, RULE_WIDTH, axis=1)
+    thin = steps & ~thick
+    near = thin.copy()  # a rule that stands askew goes over into the next column
+    near[:, 1:] |= thin[:, :-1]
+    near[:, :-1] |= thin[:, 1:]
+    long = _widen(_run_starts(near, RULE_STEPS), RULE_STEPS, axis=0) & near
+    if not long.any():
+        return pixels
+    long[1:] |= long[:-1]
+    for _ in range(2):  # its gray edges
+        long[:, 1:] |= long[:, :-1]
+        long[:, :-1] |= long[:, 1:]
+    kept = pixels.copy()
+    kept[:height][np.repeat(long, RULE_STEP, axis=0)] = _PAPER
+    return kept
+
+
+def _run_starts(there: NDArray[np.bool_], length: int) -> NDArray[np.bool_]:
+    """Where so many follow each other downwards."""
+    sums = np.cumsum(there, axis=0, dtype=np.int32)
+    sums = np.vstack([np.zeros((1, there.shape[1]), np.int32), sums])
+    starts = np.zeros_like(there)
+    if there.shape[0] >= length:
+        starts[: there.shape[0] - length + 1] = sums[length:] - sums[:-length] == length
+    return starts
+
+
+def _widen(starts: NDArray[np.bool_], length: int, *, axis: int) -> NDArray[np.bool_]:
+    """All that runs which start so cover."""
+    whole = starts.copy()
+    for step in range(1, length):
+        if axis:
+            whole[:, step:] |= starts[:, :-step]
+        else:
+            whole[step:] |= starts[:-step]
+    return whole
 
 
 NOISE_SHARE: Final = 0.15  # specks of a page that is cleaned before it is read

@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise, repeat
+from math import inf
 from statistics import median
 from typing import Any, Final, TypeVar
 
@@ -45,7 +46,7 @@ def turn_box(box: Box, turn: int, size: tuple[float, float]) -> Box:
     return Box(*turn_upright((box.x0, box.y0, box.x1, box.y1), turn, size)) if turn else box
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)  # not frozen, as boxes
 class PlacedWord:
     """A word and its box in the frame in which it stands upright."""
 
@@ -100,13 +101,14 @@ def find_rows(words: Sequence[Word], size: tuple[float, float]) -> tuple[Line, .
 def group_by_level(items: Iterable[HasBox]) -> list[list[HasBox]]:
     """Things whose middles are level, from top to bottom, each row from left to right."""
     rows: list[list[HasBox]] = []
+    middle, height = -inf, 0.0  # of the first in the row
     for item in sorted(items, key=lambda item: (item.box.middle, item.box.x0)):
-        first = rows[-1][0].box if rows else None
-        reach = SAME_ROW * min(first.height, item.box.height) if first else 0
-        if first and item.box.middle - first.middle <= max(reach, 0.5):
+        box = item.box
+        if box.middle - middle <= max(SAME_ROW * min(height, box.height), 0.5):
             rows[-1].append(item)
         else:
             rows.append([item])
+            middle, height = box.middle, box.height
     return [sorted(row, key=lambda item: item.box.x0) for row in rows]
 
 
@@ -158,9 +160,11 @@ def _find_gaps(row: WordRow) -> list[Gutter]:
     gaps: list[Gutter] = []
     reach = row[0].box.x1
     for item in row[1:]:
-        if item.box.x0 - reach >= MIN_GUTTER * item.box.height:
-            gaps.append((reach, item.box.x0))
-        reach = max(reach, item.box.x1)
+        box = item.box
+        if box.x0 > reach and box.x0 - reach >= MIN_GUTTER * box.height:
+            gaps.append((reach, box.x0))
+        if box.x1 > reach:
+            reach = box.x1
     return gaps
 
 
@@ -201,17 +205,20 @@ def _widest_part(row: WordRow, gutter: Gutter) -> Gutter:
     reach, high = gutter
     best = (reach, reach)
     for item in row:
-        if item.box.x0 >= high:
+        box = item.box
+        if box.x0 >= high:
             break
-        if item.box.x0 - reach > best[1] - best[0]:
-            best = (reach, item.box.x0)
-        reach = max(reach, item.box.x1)
+        if box.x0 - reach > best[1] - best[0]:
+            best = (reach, box.x0)
+        if box.x1 > reach:
+            reach = box.x1
     return (reach, high) if high - reach > best[1] - best[0] else best
 
 
 def _split_sides(rows: list[WordRow], gutter: Gutter) -> tuple[list[WordRow], list[WordRow]]:
-    left = [[item for item in row if item.box.x1 <= gutter[0]] for row in rows]
-    right = [[item for item in row if item.box.x1 > gutter[0]] for row in rows]
+    edge = gutter[0]
+    left = [[item for item in row if item.box.x1 <= edge] for row in rows]
+    right = [[item for item in row if item.box.x1 > edge] for row in rows]
     return [row for row in left if row], [row for row in right if row]
 
 
@@ -258,14 +265,14 @@ def _has_one_cell(rows: list[WordRow]) -> bool:
 
 def _level_share(rows: list[WordRow], gutter: Gutter) -> float:
     """The share of rows with text on both sides that stands on one baseline."""
-    level = 0
+    level = lefts = rights = 0
     for row in rows:
         left = [item.box for item in row if item.box.x1 <= gutter[0]]
         right = [item.box for item in row if item.box.x1 > gutter[0]]
         if left and right:
             level += abs(left[-1].middle - right[0].middle) <= ALIGNED * right[0].height
-    fewer = min(len(side) for side in _split_sides(rows, gutter))
-    return level / fewer
+        lefts, rights = lefts + bool(left), rights + bool(right)
+    return level / min(lefts, rights)
 
 
 def _is_prose(rows: list[WordRow]) -> bool:

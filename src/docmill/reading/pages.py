@@ -9,7 +9,9 @@ BUILT_IN: Final = "built-in"
 CELL_GAP: Final = 0.9
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(
+    slots=True, unsafe_hash=True
+)  # a thousand on a page: freezing them takes three times as long
 class Box:
     """A rectangle in PDF points as the page is shown: origin top left, y grows downwards."""
 
@@ -46,11 +48,13 @@ class Box:
 
     def to_list(self) -> list[float]:
         """The box as results carry it: [x0, y0, x1, y1], to a hundredth of a point."""
-        return [round(side, 2) for side in (self.x0, self.y0, self.x1, self.y1)]
+        return [round(self.x0, 2), round(self.y0, 2), round(self.x1, 2), round(self.y1, 2)]
 
 
 def bounding_box(boxes: Sequence[Box]) -> Box:
     """The smallest box that holds them all."""
+    if len(boxes) == 1:
+        return boxes[0]
     return Box(
         min([box.x0 for box in boxes]),
         min([box.y0 for box in boxes]),
@@ -59,7 +63,7 @@ def bounding_box(boxes: Sequence[Box]) -> Box:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)  # not frozen, as boxes
 class Word:
     """Text without a space in it. `angle` is clockwise on the shown page; upright text has 0.
 
@@ -97,7 +101,7 @@ class Line:
 
 def make_line(words: Sequence[Word]) -> Line:
     """A line of words that are already in reading order."""
-    text = " ".join(word.text for word in words)
+    text = " ".join([word.text for word in words])
     return Line(tuple(words), bounding_box([word.box for word in words]), text)
 
 

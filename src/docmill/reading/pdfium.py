@@ -51,7 +51,9 @@ _char_count = bind("FPDFText_CountChars", c_int, c_void_p)
 _text = bind("FPDFText_GetText", c_int, c_void_p, c_int, c_int, c_void_p)
 _code = bind("FPDFText_GetUnicode", c_uint, c_void_p, c_int, quick=True)
 _angle = bind("FPDFText_GetCharAngle", c_float, c_void_p, c_int, quick=True)
-_font = bind("FPDFText_GetFontInfo", c_ulong, c_void_p, c_int, c_void_p, c_ulong, c_void_p)
+_font = bind(
+    "FPDFText_GetFontInfo", c_ulong, c_void_p, c_int, c_void_p, c_ulong, c_void_p, quick=True
+)
 _loose_box = bind("FPDFText_GetLooseCharBox", c_int, c_void_p, c_int, c_void_p, quick=True)
 
 

@@ -30,10 +30,10 @@ _ANNOTATIONS, _IN_GRAY, _RED_FIRST = 0x01, 0x08, 0x10
 _WHITE: Final = 0xFFFFFFFF
 
 _object_count = bind("FPDFPage_CountObjects", c_int, c_void_p)
-_object = bind("FPDFPage_GetObject", c_void_p, c_void_p, c_int)
+_object = bind("FPDFPage_GetObject", c_void_p, c_void_p, c_int, quick=True)
 _form_count = bind("FPDFFormObj_CountObjects", c_int, c_void_p)
-_form_object = bind("FPDFFormObj_GetObject", c_void_p, c_void_p, c_ulong)
-object_kind = bind("FPDFPageObj_GetType", c_int, c_void_p)
+_form_object = bind("FPDFFormObj_GetObject", c_void_p, c_void_p, c_ulong, quick=True)
+object_kind = bind("FPDFPageObj_GetType", c_int, c_void_p, quick=True)
 _object_bounds = bind("FPDFPageObj_GetBounds", c_int, c_void_p, *[c_void_p] * 4)
 _create = bind("FPDFBitmap_CreateEx", c_void_p, c_int, c_int, c_int, c_void_p, c_int)
 _destroy = bind("FPDFBitmap_Destroy", None, c_void_p)
@@ -156,9 +156,9 @@ Point = tuple[float, float]
 Matrix = tuple[float, float, float, float, float, float]
 UNTURNED: Final[Matrix] = (1, 0, 0, 1, 0, 0)
 
-_matrix = bind("FPDFPageObj_GetMatrix", c_int, c_void_p, POINTER(_Matrix))
-_draw_mode = bind("FPDFPath_GetDrawMode", c_int, c_void_p, c_void_p, c_void_p)
-_segment_count = bind("FPDFPath_CountSegments", c_int, c_void_p)
+_matrix = bind("FPDFPageObj_GetMatrix", c_int, c_void_p, POINTER(_Matrix), quick=True)
+_draw_mode = bind("FPDFPath_GetDrawMode", c_int, c_void_p, c_void_p, c_void_p, quick=True)
+_segment_count = bind("FPDFPath_CountSegments", c_int, c_void_p, quick=True)
 _segment = bind("FPDFPath_GetPathSegment", c_void_p, c_void_p, c_int, quick=True)
 _segment_kind = bind("FPDFPathSegment_GetType", c_int, c_void_p, quick=True)
 _segment_point = bind("FPDFPathSegment_GetPoint", c_int, c_void_p, c_void_p, c_void_p, quick=True)
@@ -264,10 +264,11 @@ def _transform(point: Point, matrix: Matrix) -> Point:
 def _read_strokes(item: int) -> Iterator[Sequence[Point]]:
     """The straight runs of a path; a curve ends one."""
     x, y = c_float(), c_float()
+    across, down = byref(x), byref(y)
     run: list[Point] = []
     for index in range(_segment_count(item)):
         segment = _segment(item, index)
-        _segment_point(segment, byref(x), byref(y))
+        _segment_point(segment, across, down)
         kind, point = _segment_kind(segment), (x.value, y.value)
         if kind == _LINE:
             run.append(point)

@@ -21,14 +21,14 @@ JUMP_BACK: Final = 1.5
 SHIFT: Final = 0.6  # a raised or lowered character stays within
 SNAP_DEGREES: Final = 8
 
-_BREAKS: Final = np.array(
-    sorted({*range(0x21), *map(ord, SPACES), 0x200B, 0xFEFF} - set(map(ord, HYPHENS))), np.uint32
-)
+_BREAKS: Final = {*range(0x21), *map(ord, SPACES), 0x200B, 0xFEFF} - set(map(ord, HYPHENS))
+_IS_BREAK: Final = np.zeros(0x10000, np.bool_)  # by code; none stands beyond
+_IS_BREAK[list(_BREAKS)] = True
 
 
 def find_words(chars: Characters, size: tuple[float, float]) -> list[Word]:
     """The words on the shown page, in the PDF's own order; what lies outside is left out."""
-    seen = np.flatnonzero(~np.isin(chars.codes, _BREAKS))
+    seen = np.flatnonzero(~_IS_BREAK[np.minimum(chars.codes, _IS_BREAK.size - 1)])
     if not seen.size:
         return []
     codes, boxes = chars.codes[seen], chars.boxes[seen]

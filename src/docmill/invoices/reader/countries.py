@@ -346,14 +346,20 @@ def _guess(sheet: TextSheet, currency: Value | None) -> Value | None:
 def _count_words(sheet: TextSheet, topic: str, money: str) -> CountrySign | None:
     """The country with most words on the page, among those that pay so; rather longer words."""
     best: tuple[int, int] = 0, 0
-    found: CountrySign | None = None
+    chosen = ""
+    whole = "\n".join(cell.text for _, _, cell in sheet.cells)
     for country, pattern in _word_patterns(topic).items():
-        matches = [
-            (cell, match) for _, _, cell in sheet.cells for match in pattern.finditer(cell.text)
-        ]
-        texts = {match[0].lower() for _, match in matches}
+        if money and MONEY_OF[country] != money:
+            continue
+        texts = {match[0].lower() for match in pattern.finditer(whole)}
         count = len(texts), sum(map(len, texts))
-        if (not money or MONEY_OF[country] == money) and count > best:
-            cell, match = matches[0]
-            best, found = count, CountrySign(country, SPOKEN, cell, *match.span())
-    return found
+        if count > best:
+            best, chosen = count, country
+    return _first_word(sheet, chosen, _word_patterns(topic)[chosen]) if chosen else None
+
+
+def _first_word(sheet: TextSheet, country: str, pattern: re.Pattern[str]) -> CountrySign | None:
+    for _, _, cell in sheet.cells:
+        if match := pattern.search(cell.text):
+            return CountrySign(country, SPOKEN, cell, *match.span())
+    return None

@@ -49,6 +49,8 @@ def _to_cents(value: Decimal) -> int:
 
 
 def _look_up(sums: PartCounts, gap: int, slack: int) -> int | None:
+    if len(sums) == 1:  # nothing stands between
+        return 0 if abs(gap) <= slack else None
     return min((count for value, count in sums.items() if abs(value - gap) <= slack), default=None)
 
 

@@ -45,6 +45,17 @@ def printed_pattern(concept: str, before: str = "", after: str = "") -> re.Patte
     return re.compile(f"{before}{printed_words(concept)}{after}", re.IGNORECASE)
 
 
+_CAPITAL: Final = re.compile(r"\\.|[^\W\d_]")
+
+
+def lowered_pattern(pattern: str) -> re.Pattern[str]:
+    """A pattern for texts in small letters: several times as fast as one in any case."""
+    lower = _CAPITAL.sub(
+        lambda match: match[0] if match[0][0] == "\\" else match[0].lower(), pattern
+    )
+    return re.compile(lower)
+
+
 def _prose(concept: str, edge: str = r"\b") -> re.Pattern[str]:
     words = _WORDS.pattern("invoice", concept)
     return re.compile(f"{edge}{words}{edge}", re.IGNORECASE)

@@ -279,9 +279,9 @@ def _make_raw(header: Header, row: PlacedRow, amount: PrintedNumber) -> RawLine:
 def _add_discount(raw: RawLine, row: PlacedRow) -> RawLine:
     """A line with a share that stands in no column, where only with it the line adds up."""
     for figure in (*row.loose, *row.numbers.values()):
-        tried = replace(raw, figures={**raw.figures, "discount": figure})
-        if figure.number.percent and _adds_up(tried.figures):
-            return replace(tried, taken=(*raw.taken, figure))
+        tried = {**raw.figures, "discount": figure}
+        if figure.number.percent and _adds_up(tried):
+            return replace(raw, figures=tried, taken=(*raw.taken, figure))
     return raw
 
 

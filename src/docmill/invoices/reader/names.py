@@ -18,13 +18,24 @@ from docmill.reading.pages import Box, bounding_box
 MAX_BLOCK_LINES: Final = 12
 ALIGNED: Final = 4.0
 LEADING: Final = 1.9
-_ADDRESS: Final = re.compile(
+_ADDRESS: Final = lexicon.lowered_pattern(
     r"(?<!\d)(?:[A-Z]{1,2}-)?\d{5}(?!\d)|(?<!\d)\d{4} [A-Z]|\d{3} \d{2} |"
-    + lexicon.printed_words("address"),
-    re.IGNORECASE,
+    + lexicon.printed_words("address")
 )
-CONTACT: Final = lexicon.printed_pattern("contact")
-TAXED: Final = lexicon.printed_pattern("taxed")
+_CONTACT: Final = lexicon.lowered_pattern(lexicon.printed_words("contact"))
+_TAXED: Final = lexicon.lowered_pattern(lexicon.printed_words("taxed"))
+
+
+@lru_cache(maxsize=1024)  # each name is asked in both roles
+def has_contact(text: str) -> bool:
+    """Whether lines say how to reach or pay somebody."""
+    return _CONTACT.search(text.lower()) is not None
+
+
+@lru_cache(maxsize=1024)
+def is_taxed(text: str) -> bool:
+    """Whether lines name a tax number."""
+    return _TAXED.search(text.lower()) is not None
 
 
 @dataclass(frozen=True)  # no slots: what it says is asked for again and again, and kept
@@ -41,13 +52,13 @@ class AddressBlock:
     @cached_property
     def has_address(self) -> bool:
         return len(self.cells) > 1 and bool(
-            _ADDRESS.search("\n".join(c.text for c in self.cells[1:]))
+            _ADDRESS.search("\n".join(c.text for c in self.cells[1:]).lower())
         )
 
     @cached_property
     def contact_weight(self) -> float:
         """How much it says of how to reach or pay somebody; a tax number alone says less."""
-        return 1.0 if CONTACT.search(self.text) else 0.5 if TAXED.search(self.text) else 0.0
+        return 1.0 if has_contact(self.text) else 0.5 if is_taxed(self.text) else 0.0
 
     @cached_property
     def is_delivery(self) -> bool:
@@ -129,14 +140,14 @@ _LABEL: Final = re.compile(
     re.IGNORECASE,
 )
 _WORDS_OF_PROSE: Final = re.compile(r"(?:(?<!\S)[^\W\d_A-ZÀ-Þ]{5,}(?!\S).*){2}")
-_NOT_NAME: Final = lexicon.printed_pattern("not_name")
+_NOT_NAME: Final = lexicon.lowered_pattern(lexicon.printed_words("not_name"))
 _NOT_COMPANY: Final = lexicon.printed_pattern("not_company", "", r"\b")
 _FORM_ONLY: Final = re.compile(
     rf"(?!Company|Firma|Verlag)(?:(?:{COMPANY.pattern})[\s&.,]*(?:de )?)+"
 )
 _UNFINISHED: Final = re.compile(r"(?:[&,/-]|\b(?:and|und|et|y|e|dan|of|de|del|der|für|for))$")
 _POSTCODE: Final = re.compile(r"(?<!\d)\d{4,6}$")
-_STREET: Final = lexicon.printed_pattern("street", r"[^\d]*", r"\s*(?:\d|$)")
+_STREET: Final = lexicon.lowered_pattern(rf"[^\d]*{lexicon.printed_words('street')}\s*(?:\d|$)")
 _DOMAIN: Final = re.compile(
     r"(?:@|www\.|https?://(?:www\.)?)([a-z0-9.-]+)\.[a-z]{2,}", re.IGNORECASE
 )
@@ -223,10 +234,7 @@ def _add_form(sheet: TextSheet, name: PartyName) -> PartyName:
 
 def find_row(sheet: TextSheet, cell: TextCell) -> TextRow | None:
     """The row that a cell is in."""
-    for row in sheet.rows:
-        if row.page == cell.page and any(own is cell for own in row.cells):
-            return row
-    return None
+    return sheet.row_of.get(id(cell))
 
 
 def _own_lines(sheet: TextSheet, name: PartyName) -> list[TextCell]:
@@ -269,13 +277,13 @@ def is_name(text: str) -> bool:
     if letters < 3 or letters * 2 < len(bare.replace(" ", "")) or len(bare) > MAX_CHARS:
         return False
     company = bool(COMPANY.search(bare))
-    if _NOT_NAME.match(bare) and not (company and not _NOT_COMPANY.match(bare)):
+    if _NOT_NAME.match(bare.lower()) and not (company and not _NOT_COMPANY.match(bare)):
         return False
     if _is_labelling(bare) or _POSTCODE.search(bare) or _FORM_ONLY.fullmatch(bare):
         return False
     if not company and (_PLACE.match(bare) or (len(parts) == 2 and _FIGURES.search(parts[1]))):
         return False
-    if set(bare) & set("@:") or _STREET.match(text) or bare[0].isdigit():
+    if set(bare) & set("@:") or _STREET.match(text.lower()) or bare[0].isdigit():
         return False
     if bare.endswith((".", ":", "!", "?")) and not company:
         return False
@@ -288,7 +296,7 @@ def is_name(text: str) -> bool:
 @lru_cache(maxsize=8192)
 def is_place(text: str) -> bool:
     """Whether a line is one of an address: a street with its number, or a postcode."""
-    street = bool(_STREET.match(text)) or bool(_PLACE.match(text)) or text[:1].isdigit()
+    street = text[:1].isdigit() or bool(_PLACE.match(text)) or bool(_STREET.match(text.lower()))
     return street and not COMPANY.search(text)
 
 
@@ -436,8 +444,9 @@ def _company_names(sheet: TextSheet, row: TextRow) -> Iterator[PartyName]:
     height = row.y / sheet.height(row.page)
     edge = 0.25 if height < 0.12 else 0.15 if height > 0.88 else 0.0
     for column, cell in enumerate(row.cells):
-        part = split_parts(cell.text)[0]
-        several = len(split_parts(cell.text)) > 2 and _OWN.search(cell.text)
+        parts = split_parts(cell.text)
+        part = parts[0]
+        several = len(parts) > 2 and _OWN.search(cell.text)
         first = not column and len(row.cells) > 1
         columns = height > 0.88 and first and _OWN.search(row.text)
         imprint = 0.3 if edge and (several or columns) else 0.0

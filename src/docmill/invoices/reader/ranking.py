@@ -16,15 +16,15 @@ from typing import Final
 
 from docmill.invoices.reader.names import (
     BANK,
-    CONTACT,
-    TAXED,
     AddressBlock,
     PartyName,
     find_domains,
     find_row,
+    has_contact,
     is_known_by,
     is_place,
     is_prose,
+    is_taxed,
 )
 from docmill.reading.labels import COMPANY, TextSheet, squeeze
 from docmill.reading.pages import Box
@@ -172,7 +172,7 @@ class RankingPage:
     @classmethod
     def of(cls, sources: NameSources) -> "RankingPage":
         cells = [cell.text for _, _, cell in sources.sheet.cells]
-        places = (squeeze(text) for text in cells if is_place(text) and len(text) < LONG)
+        places = (squeeze(text) for text in cells if len(text) < LONG and is_place(text))
         return cls(tuple(map(squeeze, cells)), tuple(places), find_domains(sources.sheet))
 
 
@@ -255,9 +255,9 @@ def _block_features(sources: NameSources, name: PartyName) -> Features:
         "under_place": float(any(is_place(other.text) for other in block.cells[:at])),
         "over_place": float(bool(behind) and is_place(behind[0].text)),
         "address": float(block.has_address),
-        "contact": float(bool(CONTACT.search(rest))),
+        "contact": float(has_contact(rest)),
         "mail": float("@" in block.text),
-        "taxed": float(bool(TAXED.search(rest))),
+        "taxed": float(is_taxed(rest)),
     }
 
 

@@ -130,7 +130,7 @@ def _best_set(
     taxes += () if any(_is_named(pick) for pick in taxes) else others
     grosses = [*_picks_of_roles(amounts, _STANDS_FOR_GROSS), *others]
     sets = product((*nets, None), (*taxes, None), (*grosses, None))
-    return max((_weigh(*made, around) for made in sets), key=lambda made: made.score)
+    return _weigh(*max(sets, key=lambda made: _score_set(*made, around)), around)
 
 
 def _is_named(pick: Pick) -> bool:
@@ -197,19 +197,31 @@ def _tax_sums(amounts: Iterable[LabelledAmount]) -> list[Pick]:
 def _weigh(
     net: Pick | None, tax: Pick | None, gross: Pick | None, around: Surroundings
 ) -> ChosenTotals:
-    score = sum(pick.weight for pick in (net, tax, gross) if pick)
-    parts = None
+    score = _score_set(net, tax, gross, around)
+    parts = _count_parts(net, tax, gross, around) if net and gross else None
+    fits = any(around.fits_lines(pick.value) for pick in (net, gross) if pick)
+    return ChosenTotals(net, tax, gross, score, parts is not None, fits)
+
+
+def _score_set(
+    net: Pick | None, tax: Pick | None, gross: Pick | None, around: Surroundings
+) -> float:
+    picks = [pick for pick in (net, tax, gross) if pick]
+    score = sum([pick.weight for pick in picks])
     if net and gross:
-        gap = gross.value - net.value - (tax.value if tax else NOTHING)
-        parts = around.count_parts(gap, _rounding_of(net, gross))
-        score += _sum_bonus(net, tax, gross, parts)
+        score += _sum_bonus(net, tax, gross, _count_parts(net, tax, gross, around))
     if tax and (net or gross):
         score += _rate_bonus(net, tax, gross)
-    score += _order_bonus(net, tax, gross)
-    lines_fit = any(around.fits_lines(pick.value) for pick in (net, gross) if pick)
-    score += 1.0 if lines_fit else 0.0
-    score -= 0.6 * sum(1 for pick in (net, gross) if pick and pick.value <= 0)
-    return ChosenTotals(net, tax, gross, score, parts is not None, lines_fit)
+    score += _order_bonus(picks)
+    sums = [pick for pick in (net, gross) if pick]
+    score += 1.0 if any(around.fits_lines(pick.value) for pick in sums) else 0.0
+    score -= 0.6 * sum([pick.value <= 0 for pick in sums])
+    return score
+
+
+def _count_parts(net: Pick, tax: Pick | None, gross: Pick, around: Surroundings) -> int | None:
+    gap = gross.value - net.value - (tax.value if tax else NOTHING)
+    return around.count_parts(gap, _rounding_of(net, gross))
 
 
 def _rounding_of(net: Pick, gross: Pick) -> Decimal:
@@ -227,10 +239,10 @@ def _is_whole(pick: Pick) -> bool:
     return pick.value == int(pick.value) and not _CENTS.search(pick.amounts[0].figure.text)
 
 
-def _order_bonus(net: Pick | None, tax: Pick | None, gross: Pick | None) -> float:
+def _order_bonus(picks: Sequence[Pick]) -> float:
     """A foot goes from net over tax to gross."""
-    rows = [min(item.figure.row for item in pick.amounts[:1]) for pick in (net, tax, gross) if pick]
-    return IN_ORDER * sum(one <= two for one, two in pairwise(rows))
+    rows = [pick.amounts[0].figure.row for pick in picks]
+    return IN_ORDER * sum([one <= two for one, two in pairwise(rows)])
 
 
 def _sum_bonus(net: Pick, tax: Pick | None, gross: Pick, parts: int | None) -> float:
@@ -250,11 +262,17 @@ def _rate_bonus(net: Pick | None, tax: Pick, gross: Pick | None) -> float:
         return -0.5 if tax.value else 0.0
     if not tax.value:
         return NO_TAX
-    share = 100 * tax.value / base
+    rate = _rate_in(tax.amounts[0].label) if len(tax.amounts) == 1 else None
+    return _share_bonus(tax.value, base, rate)
+
+
+@lru_cache(maxsize=1024)
+def _share_bonus(tax: Decimal, base: Decimal, rate: Decimal | None) -> float:
+    """The same tax and net are weighed with each gross."""
+    share = 100 * tax / base
     if not 0 <= share <= 30:
         return -1.5
     slack = 100 * TOLERANCE / abs(base) + Decimal("0.005")
-    rate = _rate_in(tax.amounts[0].label) if len(tax.amounts) == 1 else None
     if rate is not None and abs(share - rate) <= slack:
         return NAMED_RATE
     return 0.4 if any(abs(share - usual) <= slack for usual in RATES) else 0.0
