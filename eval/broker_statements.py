@@ -19,6 +19,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any, Final
 
+from eval.broker_crowded import CROWDED_HELD, CROWDED_TUNED
 from eval.broker_deals import CENT, WORDS, Deal, a_deal
 from eval.broker_notes import Note, head, listed, nothing, sided, tabled, title_of, word_of
 from eval.broker_singles import SINGLES_HELD, SINGLES_TUNED
@@ -173,6 +174,7 @@ TUNED: Final[dict[str, tuple[str, Drawing]]] = {
     "signed": ("multi", draw_signed),
     "nothing": ("none", draw_nothing),
     **SINGLES_TUNED,
+    **CROWDED_TUNED,
 }
 HELD: Final[dict[str, tuple[str, Drawing]]] = {
     "tabled": ("single", draw_single(tabled)),
@@ -183,6 +185,7 @@ HELD: Final[dict[str, tuple[str, Drawing]]] = {
     "converted": ("multi", draw_converted),
     "costs": ("none", draw_costs),
     **SINGLES_HELD,
+    **CROWDED_HELD,
 }
 
 
