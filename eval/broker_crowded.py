@@ -55,7 +55,8 @@ DEBITS: Final = {
     "pt": ("Débito", "Crédito"), "pl": ("Obciazenie", "Uznanie"),
 }  # fmt: skip
 SWITCHES: Final = {
-    "de": ("Fondsumschichtung", "Verkauf", "Kauf"), "en": ("Fund switch", "Switch out", "Switch in"),
+    "de": ("Fondsumschichtung", "Verkauf", "Kauf"),
+    "en": ("Fund switch", "Switch out", "Switch in"),
     "fr": ("Arbitrage", "Arbitrage sortant", "Arbitrage entrant"),
     "it": ("Switch", "Rimborso", "Sottoscrizione"), "es": ("Traspaso", "Reembolso", "Suscripción"),
     "nl": ("Omzetting", "Verkoop", "Aankoop"), "pt": ("Transferência", "Resgate", "Subscrição"),

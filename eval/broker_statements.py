@@ -8,6 +8,7 @@ python -m eval.broker_statements --rows 2000      (how long one long statement t
 
 import argparse
 import hashlib
+import json
 import random
 import sys
 import tempfile
@@ -222,6 +223,17 @@ def draw_and_read(
         records.append(record)
         results[digest] = found
     return records, results
+
+
+def make(folder: Path, count: int, seed: int) -> None:
+    """A folder of documents of all families with their truth."""
+    folder.mkdir(parents=True, exist_ok=True)
+    records: list[dict[str, Any]] = []
+    for number in range(seed * 10_000, seed * 10_000 + count):
+        data, record = draw(number, {**TUNED, **HELD})
+        (folder / record["file"]).write_bytes(data)
+        records.append({**record, "group": record["family"]})
+    (folder / "truth.json").write_text(json.dumps(records))
 
 
 def draw_long(rows: int, seed: int = 1) -> bytes:

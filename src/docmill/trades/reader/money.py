@@ -69,17 +69,15 @@ def _has_amount(row: NoteRow, amount: TradeFigure) -> bool:
     return any(abs(number.value) == amount.value for number in row.numbers)
 
 
-def _read_column(
-    rows: Sequence[NoteRow], row: NoteRow, amount: TradeFigure
-) -> Iterator[Direction]:
+def _read_column(rows: Sequence[NoteRow], row: NoteRow, amount: TradeFigure) -> Iterator[Direction]:
     """Under which of two heads the sum stands: of what is paid, or of what is received."""
     number = next(one for one in row.numbers if abs(one.value) == amount.value)
     end = row.place(number.start, number.end).x1
     for above in reversed(rows[max(row.index - HEAD_ABOVE, 0) : row.index]):
         debits = [w.box.x1 for w in above.words if lexicon.DEBIT_HEAD.fullmatch(fold(w.text))]
-        credits = [w.box.x1 for w in above.words if lexicon.CREDIT_HEAD.fullmatch(fold(w.text))]
-        if len(debits) == len(credits) == 1 and above.page == row.page:
-            yield "buy" if abs(debits[0] - end) < abs(credits[0] - end) else "sell"
+        received = [w.box.x1 for w in above.words if lexicon.CREDIT_HEAD.fullmatch(fold(w.text))]
+        if len(debits) == len(received) == 1 and above.page == row.page:
+            yield "buy" if abs(debits[0] - end) < abs(received[0] - end) else "sell"
             return
 
 

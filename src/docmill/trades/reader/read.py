@@ -1,6 +1,6 @@
 """From a sheet to trades: blocks found, then each block's values taken by label and arithmetic."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Final
@@ -263,7 +263,17 @@ def _read_trade(scope: TradeScope, cusips: bool) -> FoundTrade:
         **_read_numbers(scope),
     }
     values = {name: value for name, value in found.items() if value}
-    return FoundTrade(values, (scope.deal.fit,) if scope.deal.fit else ())
+    return FoundTrade(values, tuple(_list_checks(scope, values)))
+
+
+def _list_checks(scope: TradeScope, values: dict[str, Value]) -> Iterator[str]:
+    """How the numbers fit together, and whether a printed rate stands behind the notional."""
+    deal, shown = scope.deal, values.get("notional")
+    if deal.fit:
+        yield deal.fit
+    turned = shown is not None and shown.value != format_decimal(deal.notional_value)
+    if turned and shown and shown.confidence >= CONVERTED and deal.notional:
+        yield "converted"
 
 
 def _read_direction(scope: TradeScope) -> Value:
@@ -367,5 +377,5 @@ def _read_notional(
         return _figure_value(deal.notional, format_decimal(deal.notional_value), sure)
     shown = deals.find_converted_notional(scope.figures, deal, currency)
     if shown:
-        return _figure_value(shown, format_decimal(shown.value), 0.9)
+        return _figure_value(shown, format_decimal(shown.value), CONVERTED)
     return _figure_value(amount, format_decimal(amount.value) if amount else "", 0.6)
