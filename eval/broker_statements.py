@@ -8,6 +8,7 @@ python -m eval.broker_statements --rows 2000      (how long one long statement t
 
 import argparse
 import hashlib
+import json
 import random
 import sys
 import tempfile
@@ -19,6 +20,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any, Final
 
+from eval.broker_crowded import CROWDED_HELD, CROWDED_TUNED
 from eval.broker_deals import CENT, WORDS, Deal, a_deal
 from eval.broker_notes import Note, head, listed, nothing, sided, tabled, title_of, word_of
 from eval.broker_singles import SINGLES_HELD, SINGLES_TUNED
@@ -173,6 +175,7 @@ TUNED: Final[dict[str, tuple[str, Drawing]]] = {
     "signed": ("multi", draw_signed),
     "nothing": ("none", draw_nothing),
     **SINGLES_TUNED,
+    **CROWDED_TUNED,
 }
 HELD: Final[dict[str, tuple[str, Drawing]]] = {
     "tabled": ("single", draw_single(tabled)),
@@ -183,6 +186,7 @@ HELD: Final[dict[str, tuple[str, Drawing]]] = {
     "converted": ("multi", draw_converted),
     "costs": ("none", draw_costs),
     **SINGLES_HELD,
+    **CROWDED_HELD,
 }
 
 
@@ -219,6 +223,17 @@ def draw_and_read(
         records.append(record)
         results[digest] = found
     return records, results
+
+
+def make(folder: Path, count: int, seed: int) -> None:
+    """A folder of documents of all families with their truth."""
+    folder.mkdir(parents=True, exist_ok=True)
+    records: list[dict[str, Any]] = []
+    for number in range(seed * 10_000, seed * 10_000 + count):
+        data, record = draw(number, {**TUNED, **HELD})
+        (folder / record["file"]).write_bytes(data)
+        records.append({**record, "group": record["family"]})
+    (folder / "truth.json").write_text(json.dumps(records))
 
 
 def draw_long(rows: int, seed: int = 1) -> bytes:

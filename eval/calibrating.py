@@ -29,6 +29,17 @@ EXPECTED: Final = {  # what a feature weighs where documents say nothing
     "lines_open": -1.0,
     "line_open": -2.0,
     "due_open": -0.5,
+    "unfit": -1.0,
+    "fit net": -1.0,
+    "fit contract": -0.5,
+    "converted": -0.3,
+    "settled_far": -0.5,
+    "near_days": -0.3,
+    "currencies": -0.3,
+    "unprinted": -0.5,
+    "other_side": -0.5,
+    "securities": -0.3,
+    "least": 0.3,
     "nought": -1.0,
     "swapped": -2.0,
     "wordless": -0.5,
@@ -93,6 +104,8 @@ class DocumentTruth:
     clean: bool
     wrong: int
     count: int
+    set: str = ""
+    held: bool = False
 
 
 def weigh_rows(rows: Sequence[FitRow]) -> list[float]:

@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from docmill.core.faults import DocmillError
 from docmill.core.plugins import PDF, Source, Tools
-from eval import indonesian, letters, multilingual, structures
+from eval import broker_statements, indonesian, letters, multilingual, score_trades, structures
 from eval.scans import scanned
 
 ROOT: Final = Path(__file__).parents[1]
@@ -35,6 +35,7 @@ GENERATORS: Final[dict[str, Callable[[Path], None]]] = {
     "multilingual": lambda folder: multilingual.make(folder, 80, 11),
     "indonesian": lambda folder: indonesian.make(folder, 60, 12),
     "letters": letters.make,
+    "brokers": lambda folder: broker_statements.make(folder, 340, 7),
 }
 
 
@@ -49,6 +50,10 @@ class Reading:
     scanned: bool
 
     @property
+    def label(self) -> str:
+        return f"{self.set} scans" if self.scanned else self.set
+
+    @property
     def group(self) -> str:
         return str(self.record.get("vendor") or self.record["group"])
 
@@ -61,8 +66,10 @@ class Reading:
             return self.group[-1] in "bd"
         if self.set == "structures":
             return structures.is_held(self.group)
-        if self.set == "trades":
-            return bool(int(hashlib.sha256(self.group.encode()).hexdigest(), 16) % 2)
+        if self.set in {"trades", "trades_more"}:
+            return score_trades.is_held(self.record["file"])
+        if self.set == "brokers":
+            return self.group in broker_statements.HELD
         return self.set == "letters" or bool(hashlib.sha1(self.group.encode()).digest()[0] % 2)
 
 

@@ -182,15 +182,19 @@ class Settings(BaseSettings):
     quota_jobs: int = Field(
         0, ge=0, description="Most jobs of an owner that wait or run; 0: no limit"
     )
-    review_threshold: float = Field(
-        0.8, ge=0, le=1, description="A trade less sure than this waits for review"
+    review_threshold: float | None = Field(
+        None,
+        ge=0,
+        le=1,
+        description="A trade with a value less sure than this waits for review, whatever the "
+        "promise says; not set: the promise alone decides",
     )
     error_rate: float = Field(
         0.01,
         ge=0,
         le=0.5,
-        description="The promise: an invoice is approved by rule where at most this share of its "
-        "values is expected to be wrong; 0: a person approves every one",
+        description="The promise: an invoice or a trade is approved by rule where at most this "
+        "share of its values is expected to be wrong; 0: a person approves every one",
     )
 
     max_upload_bytes: int = Field(MAX_UPLOAD_BYTES, ge=1, description="Largest file accepted")

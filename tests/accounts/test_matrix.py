@@ -48,6 +48,7 @@ GET /api/reviews/export  GET /api/lessons  PUT /api/lessons  DELETE /api/lessons
 GET /api/profile  PUT /api/profile  GET /review  GET /api/settings  PATCH /api/settings
 GET /settings  POST /settings  GET /api/trades  GET /api/trades/export.csv  GET /trades
 GET /trades/review  GET /api/reviews/touchless  POST /api/reviews/calibrate
+GET /api/trades/touchless  POST /api/trades/calibrate
 GET /api/webhooks  POST /api/webhooks  GET /webhooks  POST /webhooks
 """
 # Names one thing, which must be the asker's own.

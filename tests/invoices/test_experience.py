@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from docmill.invoices.experience import TRUST, apply_experience, count_reviews
+from docmill.core.experience import TRUST
+from docmill.invoices.experience import apply_experience, count_reviews
 
 
 def _read(number: str, sure: float) -> dict[str, Any]:

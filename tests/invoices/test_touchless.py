@@ -8,6 +8,7 @@ from docmill.core.owners import OwnerKey
 from docmill.db.pool import Connection
 from docmill.invoices import queries, touchless
 from docmill.invoices.edits import Change
+from docmill.jobs import experience
 from road import ANN, add_job, claim_one, finish
 
 pytestmark = pytest.mark.anyio
@@ -47,7 +48,7 @@ async def test_a_value_changed_later_is_an_error_found(conn: Connection) -> None
     change = Change("currency", None, "IDR")
     assert await queries.record_edits(conn, row[0], [change, change], base=0, by=ANN)
     found = await touchless.count_touchless(conn, OwnerKey(ANN))
-    assert found == touchless.Touchless(2, 1, 1, 1)
+    assert found == experience.Touchless(2, 1, 1, 1)
     assert (await queries.load_head(conn, row[0])).status == "pending"
 
 
@@ -60,6 +61,8 @@ async def test_what_no_person_approved_is_no_sample(conn: Connection) -> None:
 async def test_experience_is_kept_and_handed_to_runs(conn: Connection) -> None:
     await record(conn)
     counts = {"currency": {"0.9": [3, 4]}}
-    await touchless.keep_experience(conn, OwnerKey(ANN), counts, reviews=20)
-    await touchless.keep_experience(conn, OwnerKey(ANN), counts, reviews=21)
-    assert await touchless.read_experience(conn, OwnerKey(ANN)) == counts
+    for reviews in (20, 21):
+        await experience.keep_experience(
+            conn, OwnerKey(ANN), counts, pipeline="invoice", reviews=reviews
+        )
+    assert await experience.read_experience(conn, OwnerKey(ANN), "invoice") == counts

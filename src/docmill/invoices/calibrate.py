@@ -6,12 +6,13 @@ from typing import Any
 
 import structlog
 
+from docmill.core.experience import ENOUGH
 from docmill.core.faults import DocmillError
 from docmill.core.owners import OwnerKey
 from docmill.db.pool import Pool, read_connection
 from docmill.invoices import queries, touchless
-from docmill.invoices.experience import ENOUGH, count_reviews
-from docmill.jobs import results
+from docmill.invoices.experience import count_reviews
+from docmill.jobs import experience, results
 from docmill.storage.contract import Store
 from docmill.web.params import Cursor
 
@@ -26,14 +27,12 @@ Reviewed = tuple[dict[str, Any], dict[str, Any]]
 async def calibrate_owner(pool: Pool, store: Store, owner: OwnerKey) -> dict[str, Any]:
     """Counts what stayed of what was read, and keeps it where there are enough reviews."""
     pairs = [pair async for pair in _list_reviewed(pool, store, owner)]
-    counts = count_reviews(pairs)
-    values = sum(count for steps in counts.values() for _, count in steps.values())
-    kept = len(pairs) >= ENOUGH
-    if kept:
-        async with pool.connection() as conn:
-            await touchless.keep_experience(conn, owner, counts, reviews=len(pairs))
-        log.info("invoices.calibrated", reviews=len(pairs), values=values)
-    return {"reviews": len(pairs), "values": values, "enough": ENOUGH, "kept": kept}
+    done = await experience.fit_experience(
+        pool, owner, count_reviews(pairs), pipeline=touchless.PIPELINE, reviews=len(pairs)
+    )
+    if done["kept"]:
+        log.info("invoices.calibrated", reviews=done["reviews"], values=done["values"])
+    return done
 
 
 async def calibrate_all(pool: Pool, store: Store) -> None:

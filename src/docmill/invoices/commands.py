@@ -302,20 +302,3 @@ def print_reviews(reviews: Iterable[Mapping[str, Any]]) -> None:
 def _tell_approval(review: Mapping[str, Any]) -> str:
     by = review.get("approved_by")
     return f"approved by {by}" if by else ""
-
-
-def calibrate(as_json: AsJson = False, url: Url = HERE, token: Token = None) -> None:
-    """Fit confidence to what your people approved and changed.
-
-    It happens each night by itself, where there are enough reviews.
-
-    docmill calibrate
-    """
-    client = RemoteClient(url, token)
-    done = asyncio.run(_ask_reviews(client, "POST", "/calibrate"))
-    if as_json:
-        say_json(done)
-    elif done["kept"]:
-        say(f"Fitted to {done['values']} values of {done['reviews']} reviews.")
-    else:
-        say(f"{done['reviews']} reviews; {done['enough']} are needed. Nothing was changed.")

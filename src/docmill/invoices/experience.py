@@ -1,36 +1,25 @@
-"""What an owner's own reviews say of confidence: how often values that were so sure stayed."""
+"""What reviews of invoices say of confidence: how often values that were so sure stayed."""
 
-from collections.abc import Iterable, Mapping
-from typing import Any, Final
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
-from docmill.core.calibration import PLACES
+from docmill.core.experience import Counts, blend_confidence, count_values
 from docmill.invoices.confidence import KINDS, name_field
 from docmill.invoices.fields import value_at
-
-STEPS: Final = (0.0, 0.5, 0.7, 0.8, 0.9, 0.95, 0.98)
-TRUST: Final = 30  # reviewed values that count as much as all that was fitted before
-ENOUGH: Final = 20  # approved reviews before they say anything
-
-Counts = Mapping[str, Mapping[str, tuple[int, int]]]  # field, step: right ones, all
-
-
-def find_step(confidence: float) -> str:
-    return f"{max(low for low in STEPS if low <= confidence):g}"
 
 
 def count_reviews(reviews: Iterable[tuple[Mapping[str, Any], Mapping[str, Any]]]) -> Counts:
     """From what was read and what was approved of it, how many values stayed."""
-    found: dict[str, dict[str, tuple[int, int]]] = {}
-    for read, approved in reviews:
-        for path, seen in read["evidence"].items():
-            field = name_field(path)
-            if field not in KINDS or value_at(read, path) is None:
-                continue
-            stayed = _is_kept(path, read, approved)
-            steps = found.setdefault(field, {})
-            right, count = steps.get(find_step(seen["confidence"]), (0, 0))
-            steps[find_step(seen["confidence"])] = (right + stayed, count + 1)
-    return found
+    return count_values(each for pair in reviews for each in _list_values(*pair))
+
+
+def _list_values(
+    read: Mapping[str, Any], approved: Mapping[str, Any]
+) -> Iterator[tuple[str, float, bool]]:
+    for path, seen in read["evidence"].items():
+        field = name_field(path)
+        if field in KINDS and value_at(read, path) is not None:
+            yield field, seen["confidence"], _is_kept(path, read, approved)
 
 
 def _is_kept(path: str, read: Mapping[str, Any], approved: Mapping[str, Any]) -> bool:
@@ -49,8 +38,7 @@ def apply_experience(data: dict[str, Any], counts: Counts) -> dict[str, Any]:
         return data
     evidence = dict(data["evidence"])
     for path, seen in data["evidence"].items():
-        right, count = counts.get(name_field(path), {}).get(find_step(seen["confidence"]), (0, 0))
-        if count and "learned" not in seen:
-            sure = (TRUST * seen["confidence"] + right) / (TRUST + count)
-            evidence[path] = {**seen, "confidence": round(sure, PLACES)}
+        if "learned" not in seen:
+            sure = blend_confidence(counts, name_field(path), seen["confidence"])
+            evidence[path] = {**seen, "confidence": sure}
     return {**data, "evidence": evidence}

@@ -19,7 +19,7 @@ from docmill.core.summaries import Summary
 from docmill.db.pool import Connection
 from docmill.invoices import own_mappings, touchless
 from docmill.invoices.edits import Change
-from docmill.jobs import preferences
+from docmill.jobs import experience, preferences
 from docmill.web.params import Cursor
 
 PENDING: Final = "pending"
@@ -432,7 +432,7 @@ async def read_run_options(conn: Connection, job: Claimed) -> dict[str, Any]:
     """What a run is told: its owner's lessons, where it is mapped, and how sure is sure enough."""
     known = await lessons_for_run(conn, job.owner) if job.mapping is not None else []
     told = await preferences.read_run_options(conn, job)
-    if counts := await touchless.read_experience(conn, job.owner):
+    if counts := await experience.read_experience(conn, job.owner, touchless.PIPELINE):
         told["experience"] = counts
     told |= await own_mappings.read_text(conn, job.mapping)
     return {"lessons": known, **told} if known else told

@@ -118,11 +118,6 @@ room: Final = Room(
             summary="Check and approve what was read.",
         ),
         Command(
-            name="calibrate",
-            target="docmill.invoices.commands:calibrate",
-            summary="Fit confidence to what your people approved and changed.",
-        ),
-        Command(
             name="lessons",
             target="docmill.invoices.commands:lessons_app",
             summary="What docmill learned from your corrections.",

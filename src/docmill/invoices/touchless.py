@@ -1,15 +1,13 @@
 """Invoices approved by rule: how they are recorded, how many there are, and what was wrong."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from psycopg.rows import class_row
-from psycopg.types.json import Jsonb
 
 from docmill.core.jobs import Claimed, JobId
 from docmill.core.owners import OwnerKey
 from docmill.db.pool import Connection
+from docmill.jobs.experience import Touchless
 
 PIPELINE: Final = "invoice"
 
@@ -52,20 +50,6 @@ async def doubts_exist(_conn: Connection, _job_id: JobId) -> bool:
     return False
 
 
-@dataclass(frozen=True, slots=True)
-class Touchless:
-    """Of an owner's invoices: all, those approved by rule, and values changed in them since."""
-
-    documents: int = 0
-    by_rule: int = 0
-    wrong_values: int = 0
-    wrong_documents: int = 0
-
-    @property
-    def rate(self) -> float:
-        return self.by_rule / max(self.documents, 1)
-
-
 COUNT_TOUCHLESS: Final = """
 SELECT count(*)::int AS documents, count(r.rule)::int AS by_rule,
        coalesce(sum(e.paths), 0)::int AS wrong_values, count(e.paths)::int AS wrong_documents
@@ -80,30 +64,6 @@ SELECT count(*)::int AS documents, count(r.rule)::int AS by_rule,
 async def count_touchless(conn: Connection, owner: OwnerKey) -> Touchless:
     async with conn.cursor(row_factory=class_row(Touchless)) as cur:
         return await (await cur.execute(COUNT_TOUCHLESS, (owner,))).fetchone() or Touchless()
-
-
-READ_EXPERIENCE: Final = "SELECT counts FROM experience WHERE owner = %s AND pipeline = %s"
-
-
-async def read_experience(conn: Connection, owner: OwnerKey) -> dict[str, Any]:
-    """What an owner's reviews say of confidence; empty where there are too few."""
-    row = await (await conn.execute(READ_EXPERIENCE, (owner, PIPELINE))).fetchone()
-    return row[0] if row else {}
-
-
-KEEP_EXPERIENCE: Final = """
-INSERT INTO experience (owner, pipeline, counts, reviews)
-SELECT owners.owner, %(pipeline)s, %(counts)s, %(reviews)s FROM owners WHERE owner = %(owner)s
-ON CONFLICT (owner, pipeline) DO UPDATE SET counts = excluded.counts, reviews = excluded.reviews,
-    made_at = now()
-"""
-
-
-async def keep_experience(
-    conn: Connection, owner: OwnerKey, counts: Mapping[str, Any], *, reviews: int
-) -> None:
-    args = {"owner": owner, "pipeline": PIPELINE, "counts": Jsonb(dict(counts)), "reviews": reviews}
-    await conn.execute(KEEP_EXPERIENCE, args)
 
 
 # Whose people have approved something since the last fit.

@@ -18,6 +18,7 @@ app = typer.Typer(
     add_completion=False,
 )
 ADDRESS: Final = "/api/settings"
+CALIBRATED: Final = {"invoices": "/api/reviews/calibrate", "trades": "/api/trades/calibrate"}
 
 
 @app.command()
@@ -96,3 +97,27 @@ def _print(found: dict[str, Any], *, as_json: bool) -> None:
     for currency, days in found["daily_rates"].items():
         for day, rupiah in days.items():
             say(f"{f'rates.{currency}.{day}':<24}{rupiah}")
+
+
+def calibrate(as_json: AsJson = False, url: Url = HERE, token: Token = None) -> None:
+    """Fit confidence to what your people approved and changed, in invoices and in trades.
+
+    It happens each night by itself, where there are enough reviews.
+
+    docmill calibrate
+    """
+    done = asyncio.run(_calibrate(RemoteClient(url, token)))
+    if as_json:
+        say_json(done)
+        return
+    for noun, each in done.items():
+        if each["kept"]:
+            say(f"{noun}: fitted to {each['values']} values of {each['reviews']} reviews.")
+        else:
+            needed = f"{each['enough']} are needed. Nothing was changed."
+            say(f"{noun}: {each['reviews']} reviews; {needed}")
+
+
+async def _calibrate(client: RemoteClient) -> dict[str, dict[str, Any]]:
+    async with client:
+        return {noun: await client.ask("POST", path) for noun, path in CALIBRATED.items()}

@@ -18,9 +18,10 @@ from docmill.core.reliability import draw_reliability
 from docmill.core.scoring import Step
 from docmill.core.texts import clean_text
 from docmill.invoices import calibrate_api, formats
-from docmill.invoices.calibrate_api import TouchlessAnswer
+from docmill.jobs.experience_shapes import TouchlessAnswer
 from docmill.owners import fields, settings
 from docmill.owners.fields import FIELDS, SettingField, SettingKind
+from docmill.trades import touchless_api
 from docmill.web import json_body, render
 from docmill.web.site import CurrentOwner, CurrentSite, Site
 
@@ -104,9 +105,12 @@ async def settings_page(
     """`currency` and `day` fill in the rate that somebody was told is missing."""
     values = await _load(site, owner)
     given = {"currency": currency, "day": day}
-    promise = await calibrate_api.show_touchless(site, owner)
+    promises = {
+        "invoice": await calibrate_api.show_touchless(site, owner),
+        "trade": await touchless_api.show_trades_touchless(site, owner),
+    }
     form = SentForm("", given, _read_back(back))
-    return _render(site, values, form, saved=saved, promise=promise)
+    return _render(site, values, form, saved=saved, promises=promises)
 
 
 @router.post("/settings")
@@ -147,7 +151,7 @@ def _render(
     *,
     saved: str = "",
     mistakes: Sequence[Mapping[str, str]] = (),
-    promise: TouchlessAnswer | None = None,
+    promises: Mapping[str, TouchlessAnswer] | None = None,
 ) -> Response:
     """With what was sent where it can't be kept, and why; else with what is kept."""
     wrong = {_field_of(one["at"]): one["message"] for one in mistakes}
@@ -163,8 +167,9 @@ def _render(
         sent=form.section,
         saved=saved,
         back=form.back,
-        promise=promise,
-        diagram=_draw_diagram(promise) if promise else "",
+        promises={
+            noun: (promise, _draw_diagram(promise)) for noun, promise in (promises or {}).items()
+        },
     )
 
 

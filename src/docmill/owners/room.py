@@ -11,6 +11,11 @@ room: Final = Room(
     menu=(MenuEntry("settings", "/settings", "Settings", position=90),),
     commands=(
         Command(
+            name="calibrate",
+            target="docmill.owners.commands:calibrate",
+            summary="Fit confidence to what your people approved and changed.",
+        ),
+        Command(
             name="settings",
             target="docmill.owners.commands:app",
             summary="What you have set: identity, exchange rates, defaults.",

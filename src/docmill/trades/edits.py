@@ -97,7 +97,14 @@ def set_value(
         "box": (place or {}).get("box"),
         "text": write_value(value),
         "edited": True,
+        "read": _find_read(draft.evidence.get(name)),
     }
+
+
+def _find_read(seen: Mapping[str, Any] | None) -> float | None:
+    """How sure the value was that a person changes; the first one counts."""
+    seen = seen or {}
+    return seen.get("read") if seen.get("edited") else seen.get("confidence")
 
 
 def check_values(trades: Iterable[Trade], paths: Sequence[str]) -> list[TradeDraft]:

@@ -13,7 +13,7 @@ from docmill.db.pool import Connection, read_connection, write
 from docmill.documents.originals import require_document
 from docmill.documents.queries import DocumentRow
 from docmill.jobs.preferences import read_preferences
-from docmill.trades import checks, edits, queries
+from docmill.trades import checks, doubts, edits, queries
 from docmill.trades.edits import TradeDraft, TradeEdit, TradeMistake
 from docmill.trades.fields import NAMES
 from docmill.trades.queries import NoteAudit, ReviewStatus, Trade, TradeId
@@ -29,7 +29,7 @@ class NoteReview:
     document: DocumentRow
     trades: list[Trade]
     revision: int
-    threshold: float
+    threshold: float | None
 
     @property
     def live(self) -> list[Trade]:
@@ -67,23 +67,23 @@ async def open_note(site: Site, owner: Owner, document_id: str) -> NoteReview:
     return NoteReview(document, trades, revision, threshold)
 
 
-async def read_threshold(conn: Connection, owner: str) -> float:
-    """How sure is sure enough, as the owner has set it."""
-    threshold = (await read_preferences(conn, OwnerKey(owner))).review_threshold
-    return checks.THRESHOLD if threshold is None else threshold
+async def read_threshold(conn: Connection, owner: str) -> float | None:
+    """How sure is sure enough, if the owner has set it."""
+    return (await read_preferences(conn, OwnerKey(owner))).review_threshold
 
 
-def explain_draft(draft: TradeDraft, threshold: float) -> dict[str, str]:
+def explain_draft(draft: TradeDraft, threshold: float | None) -> dict[str, str]:
     """Why a trade that waits should be looked at, by name of the value."""
     if draft.rejected or not draft.waits:
         return {}
-    found = checks.find_doubts(draft.values, draft.evidence, threshold)
+    raw = draft.trade.raw_extracted_data if draft.trade else {}
+    found = doubts.explain_doubts(draft.values, draft.evidence, raw, threshold)
     if found or draft.changed or draft.trade is None or draft.trade.edited_at:
         return found
     return checks.find_weakest(draft.values, draft.evidence)
 
 
-def list_doubts(drafts: Sequence[TradeDraft], threshold: float) -> dict[str, str]:
+def list_doubts(drafts: Sequence[TradeDraft], threshold: float | None) -> dict[str, str]:
     """The same of all trades, by path."""
     live = [draft for draft in drafts if not draft.rejected]
     return {

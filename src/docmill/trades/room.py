@@ -21,6 +21,7 @@ room: Final = Room(
         ),
     ),
     routers=(
+        "docmill.trades.touchless_api:router",  # before the trades, whose ids take any word
         "docmill.trades.api:router",
         "docmill.trades.api:documents_router",
         "docmill.trades.review_api:router",
@@ -36,6 +37,7 @@ room: Final = Room(
             summary="Trades read from broker notes.",
         ),
     ),
-    settings=("review_threshold", "trades_reader"),
-    run_options="docmill.jobs.preferences:read_run_options",
+    settings=("review_threshold", "error_rate", "trades_reader"),
+    run_options="docmill.trades.touchless:read_run_options",
+    upkeep="docmill.trades.touchless:calibrate_all",
 )

@@ -97,3 +97,17 @@ def test_a_head_that_names_the_currency_gives_it() -> None:
         "22.12.2020 Verkauf 14,45 157,21 -0,092",
     )
     assert (trade["currency"], trade["quantity"]) == ("EUR", "0.092")
+
+
+def test_a_direction_that_nothing_tells_is_for_a_person_to_choose() -> None:
+    facts = ("ISIN DE0007164600", "Handelstag 12.03.2024", "Stück 12", "Kurs 50,25 EUR")
+    (trade,) = read_lines("Abrechnung", *facts, "Kurswert 603,00 EUR")
+    assert (trade["quantity"], trade["notional"]) == ("12", "603.00")
+    assert trade["confidence_score"] <= 0.3
+
+
+def test_purchases_listed_below_a_sale_are_no_trades() -> None:
+    sale = ("Verkauf", "ISIN DE0007164600", "Handelstag 12.03.2024", "Stück 12", "Kurs 50,25 EUR")
+    lots = ("Kauf 02.01.2020 4 40,00 160,00 EUR", "Kauf 03.02.2021 8 41,00 328,00 EUR")
+    trades = read_lines(*sale, "Kurswert 603,00 EUR", "Steuerliche Informationen", *lots)
+    assert [(trade["direction"], trade["quantity"]) for trade in trades] == [("sell", "12")]

@@ -157,20 +157,29 @@ def find_trade_blocks(rows: Sequence[NoteRow], figures: FigureIndex) -> list[Tra
 
 
 def find_lots(rows: Sequence[NoteRow]) -> set[int]:
-    """Rows that list the purchases which a sale uses up: from a heading that says so to the next
-    title of a trade."""
+    """Rows that list the purchases which a sale uses up: from a heading that says so, or one about
+    taxes below a trade, to the next title of a trade or another security."""
     found: set[int] = set()
-    within = False
+    within = told = False
+    known: set[str] = set()
     for row in rows:
         short = row.word_count < HOLDING_WORDS and not row.numbers
-        if short and lexicon.LOTS.search(row.plain):
+        codes = {match[1] for match in facts.ISIN.finditer(row.text)}
+        anchor = find_anchor(row) if short else None
+        titled = anchor is not None and anchor.weight >= TOLD
+        if short and _opens_lots(row, told=told and bool(known)):
             within = True
-        elif within and short:
-            anchor = find_anchor(row)
-            within = anchor is None or anchor.weight < TOLD
+        elif within and (titled or codes - known):
+            within = False
+        told = told or titled
+        known |= codes
         if within:
             found.add(row.index)
     return found
+
+
+def _opens_lots(row: NoteRow, *, told: bool) -> bool:
+    return bool(lexicon.LOTS.search(row.plain) or (told and lexicon.APPENDIX.search(row.plain)))
 
 
 def find_signed_rows(rows: Sequence[NoteRow], figures: FigureIndex) -> list[TradeBlock]:

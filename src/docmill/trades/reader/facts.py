@@ -17,6 +17,8 @@ _MIC: Final = re.compile(
     r"|\b(XETRA|Xetra|Tradegate|Quotrix|gettex|NYSE|NASDAQ|LSE|Euronext \w+)\b"
 )
 
+_AMOUNT: Final = re.compile(r"^\d|\d[.,]\d")  # `Exchange rate 1.08` names no place
+
 
 def find_isin(rows: Sequence[NoteRow], near: int) -> Value | None:
     """The ISIN nearest to a row; one whose check figure fails only where no other is there."""
@@ -96,7 +98,7 @@ def find_exchange(rows: Sequence[NoteRow]) -> Value | None:
             shown = re.sub(r"\s*\(.*?\)|\s{2,}.*", "", " ".join(row.text.split()[skip:])).strip(
                 " :"
             )
-            if shown and not shown[0].isdigit() and not _is_heading(shown):
+            if shown and not _AMOUNT.search(shown) and not _is_heading(shown):
                 return make_value(row, 0, len(row.text), shown[:60], 0.75)
     for row in rows:
         match = _MIC.search(row.text)

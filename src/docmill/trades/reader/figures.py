@@ -30,6 +30,7 @@ MONEY_ROLES: Final = frozenset({"notional", "settlement", "fees", "taxes"})
 _PAIR: Final = re.compile(r"\b([A-Z]{3})(?: ?/ ?| )([A-Z]{3})\)?:?\s*$")
 _EQUATION: Final = re.compile(r"\b1(?:[.,]0+)? [A-Z]{3} = (?:[A-Z]{3} )?$")
 _LED: Final = re.compile(r"[A-Z]{3} [-+]?\d.* [A-Z]{3} [-+]?\d[\d.,'’]*$")  # codes lead numbers
+_NUMBERED: Final = re.compile(r" \d")
 _DIGIT: Final = re.compile(r"\d")
 _IBAN: Final = re.compile(r"\b(?:iban|bic)\b(?: \w+)?")
 _CODE: Final = re.compile(r"\b([A-Z]{3})\b")
@@ -156,6 +157,8 @@ def find_headings(row: NoteRow) -> list[Heading]:
     kept: list[Heading] = []
     end = 0
     for start, stop, role in sorted(found):
+        if _NUMBERED.match(text, -stop):  # `Valor 26729122` is a label with its value
+            continue
         if start < end or (kept and kept[-1].role == role and -stop - end < 20 and role != "other"):
             continue
         end = -stop

@@ -34,6 +34,8 @@ BUY_CODES: Final = frozenset(_WORDS.phrases("trade", "buy_code"))
 SELL_CODES: Final = frozenset(_WORDS.phrases("trade", "sell_code"))
 DEBIT: Final = _whole("trade", "debit")
 CREDIT: Final = _whole("trade", "credit")
+DEBIT_HEAD: Final = _whole("trade", "debit_head")
+CREDIT_HEAD: Final = _whole("trade", "credit_head")
 SIDE: Final = re.compile(rf"^{_any('side')}\b")
 NO_TRADE_ROW: Final = _whole("trade", "no_trade_row")
 

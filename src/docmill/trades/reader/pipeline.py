@@ -4,15 +4,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from docmill.core.experience import Counts, blend_confidence
 from docmill.core.faults import DocmillError
 from docmill.core.plugins import PDF, Output, Recognition, Source, Tools
+from docmill.core.promise import RATE, Promise
 from docmill.core.summaries import TO_CHECK
 from docmill.reading.blank import require_text
 from docmill.reading.documents import open_document
 from docmill.reading.pages import Page, PagedDocument, Value
 from docmill.reading.second_opinion import CONTESTED, ORDERS, Dispute
 from docmill.reading.turning import Frames, find_frames, set_upright
-from docmill.trades.approval import PENDING, decide_approval
+from docmill.trades.approval import PENDING, Approval, decide_approval, decide_by_promise
+from docmill.trades.confidence import estimate_values, load_fitted, name_field
+from docmill.trades.doubts import TradeJudge, list_evidence, parse_values
 from docmill.trades.fields import FIELDS, NAMES
 from docmill.trades.reader import second_reader, services
 from docmill.trades.reader.read import read_trades
@@ -32,25 +36,68 @@ class TradesPipeline:
         return recognize_note(pages)
 
     def run(self, source: Source, tools: Tools) -> Output:
-        with open_document(source.file, source.content_type, tools) as document:
-            pages = _read_all_pages(document, tools)
-            warnings = list(document.warnings)
-        require_text(pages)
-        threshold = float(source.options.get("review_threshold", THRESHOLD))
+        pages, warnings = _open_pages(source, tools)
         tools.progress(70, "looking for trades")
         sheet, frames = make_sheet(map(set_upright, pages)), find_frames(pages)
         second = SecondTradesReader(source.options.get("trades_reader"), tools, warnings)
-        reading, by = _choose_reading(sheet, pages, second, threshold)
+        fitting = TradeFitting.of(source.options, pages)
+        reading, by = _choose_reading(sheet, pages, second, fitting)
         reading = _place_on_pages(reading, frames)
-        found: dict[str, Any] = make_data(reading, threshold)
+        scanned = _list_scanned(pages)
+        data = {**make_data(reading), **fitting.told, "scanned_pages": scanned}
+        found = judge_data(data, fitting.judge if by == PAGE else None)
         tools.progress(100, _trade_count_text(found["trades"]))
         about = {"pipeline": self.name, "version": self.version, "source": by}
-        scanned = [page.number for page in pages if page.scanned]
-        read_from = {"page_count": len(pages), "scanned_pages": scanned, "warnings": warnings}
+        read_from = {"page_count": len(pages), "warnings": warnings}
         sizes = {page.number: (page.width, page.height) for page in pages}
-        rows = {"trades": make_rows(reading, threshold, by, sizes)}
-        summary = summarize_trades(found["trades"], len(_doubtful_trades(reading, threshold)))
+        rows = {"trades": make_rows(reading, found, by, sizes)}
+        doubtful = sum(not one.approved_by for one in list_approvals(found))
+        summary = summarize_trades(found["trades"], doubtful)
         return Output({**about, **read_from, **found}, rows=rows, summary=summary)
+
+
+@dataclass(frozen=True, slots=True)
+class TradeFitting:
+    """How sure values are to be called, and by what trades are judged."""
+
+    texts: Sequence[str]
+    scanned: list[int]
+    experience: Counts
+    judge: TradeJudge
+    told: dict[str, Any]
+
+    @classmethod
+    def of(cls, options: Mapping[str, Any], pages: Sequence[Page]) -> "TradeFitting":
+        texts = [cell.text for page in pages for line in page.lines for cell in line.cells]
+        scanned, threshold = _list_scanned(pages), options.get("review_threshold")
+        rate = float(options.get("error_rate", RATE))
+        judge = TradeJudge(
+            rate, None if threshold is None else float(threshold), scanned=bool(scanned)
+        )
+        told = {} if threshold is None else {"review_threshold": float(threshold)}
+        return cls(texts, scanned, options.get("experience") or {}, judge, told)
+
+    def fit(self, reading: FoundTrades) -> FoundTrades:
+        """What our rules say, each value as sure as such values were on documents not fitted on."""
+        data = {**make_data(reading), "scanned_pages": self.scanned}
+        sure = estimate_values(data, self.texts, load_fitted())
+        sure = {
+            path: blend_confidence(self.experience, name_field(path), confidence)
+            for path, confidence in sure.items()
+        }
+        return replace(
+            reading,
+            trades=tuple(
+                replace(
+                    trade,
+                    values={
+                        name: value.sure(sure.get(f"trades[{index}].{name}", value.confidence))
+                        for name, value in trade.items()
+                    },
+                )
+                for index, trade in enumerate(reading.trades)
+            ),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,32 +123,34 @@ class SecondTradesReader:
             return own
         return second_reader.combine(own, told, mode=self.mode or MODEL)
 
-    def is_wanted(self, own: FoundTrades, threshold: float) -> bool:
+    def is_wanted(self, own: FoundTrades, judge: TradeJudge) -> bool:
         if self.mode:
             return self.mode in {MODEL, BOTH}
-        sure = own.trades and all(trade_confidence(trade) >= threshold for trade in own.trades)
-        return services.MODEL in self.tools.services and not sure and not own.kind
+        if services.MODEL not in self.tools.services or own.kind:
+            return False
+        judged = judge_data(make_data(own), judge)
+        return not all(one.approved_by for one in list_approvals(judged)) or not own.trades
 
 
 def _choose_reading(
-    sheet: NoteSheet, pages: Sequence[Page], second: SecondTradesReader, threshold: float
+    sheet: NoteSheet, pages: Sequence[Page], second: SecondTradesReader, fitting: TradeFitting
 ) -> tuple[FoundTrades, str]:
     """The trades and who read them: the parser outside if there is one, else we ourselves; a
     language model beside us, where it is wanted."""
     if services.PARSER in second.tools.services:
         return services.ask_parser(second.tools, sheet), "parser"
-    own = read_trades(sheet)
-    if not second.is_wanted(own, threshold):
-        return own, "page"
+    own = fitting.fit(read_trades(sheet))
+    if not second.is_wanted(own, fitting.judge):
+        return own, PAGE
     try:
         written = second.read(own, sheet, pages)
     except DocmillError as exc:
         if second.mode == MODEL:
             raise
         second.warnings.append(f"the language model was asked in vain ({exc.fault.code})")
-        return own, "page"
+        return own, PAGE
     if second.mode == BOTH or not (written.trades or second.mode):
-        return (written if second.mode else own), "page"
+        return (written if second.mode else own), PAGE
     return written, "model"
 
 
@@ -141,12 +190,27 @@ def summarize_trades(trades: Sequence[Mapping[str, Any]], doubtful: int) -> dict
     }
 
 
-def _doubtful_trades(reading: FoundTrades, threshold: float) -> list[FoundTrade]:
-    return [trade for trade in reading.trades if trade_confidence(trade) < threshold]
-
-
 def _trade_count_text(trades: Sequence[Any]) -> str:
     return "1 trade found" if len(trades) == 1 else f"{len(trades)} trades found"
+
+
+def read_unfitted(source: Source, tools: Tools) -> tuple[dict[str, Any], list[Page]]:
+    """What the rules say, each value as sure as its rules are, and the pages."""
+    pages, _ = _open_pages(source, tools)
+    reading = read_trades(make_sheet(map(set_upright, pages)))
+    return {**make_data(reading), "scanned_pages": _list_scanned(pages)}, pages
+
+
+def _open_pages(source: Source, tools: Tools) -> tuple[list[Page], list[str]]:
+    with open_document(source.file, source.content_type, tools) as document:
+        pages = _read_all_pages(document, tools)
+        warnings = list(document.warnings)
+    require_text(pages)
+    return pages, warnings
+
+
+def _list_scanned(pages: Sequence[Page]) -> list[int]:
+    return [page.number for page in pages if page.scanned]
 
 
 def _read_all_pages(document: PagedDocument, tools: Tools) -> list[Page]:
@@ -166,12 +230,12 @@ THRESHOLD: Final = 0.8
 NEEDED: Final = tuple(field.name for field in FIELDS if field.needed)
 IDENTIFIERS: Final = tuple(field.name for field in FIELDS if field.identifies)
 MISSING: Final = 0.3
-MODEL, BOTH = "model", "both"
+MODEL, BOTH, PAGE = "model", "both", "page"
 UNIDENTIFIED: Final = 0.5
 
 
-def make_data(reading: FoundTrades, threshold: float) -> dict[str, Any]:
-    """The trades as JSON. A trade below the threshold is listed under `review`."""
+def make_data(reading: FoundTrades) -> dict[str, Any]:
+    """The trades as JSON. `checks` say of each how its numbers fit together."""
     trades = [_trade_data(trade) for trade in reading.trades]
     evidence = {
         f"trades[{index}].{name}": _evidence(value)
@@ -183,21 +247,78 @@ def make_data(reading: FoundTrades, threshold: float) -> dict[str, Any]:
         "reason": reading.reason or None,
         "kind": reading.kind or None,
         "evidence": evidence,
+        "checks": {
+            f"trades[{index}]": list(trade.checks) for index, trade in enumerate(reading.trades)
+        },
         "differences": [one.to_json() for trade in reading.trades for one in trade.disputes],
-        "review": list(_doubtful_paths(reading, threshold)),
-        "review_threshold": threshold,
     }
 
 
+def judge_data(data: dict[str, Any], judge: TradeJudge | None) -> dict[str, Any]:
+    """With what is expected to be wrong in it and what is to be looked at, by the promise.
+
+    Without a `judge` the threshold decides: nobody has measured what is judged.
+    """
+    if judge is None:
+        return {**data, "review": list(_list_weak(data))}
+    promises = [
+        judge.judge(
+            parse_values(trade), list_evidence(data, index), data["checks"][f"trades[{index}]"]
+        )
+        for index, trade in enumerate(data["trades"])
+    ]
+    promises = [_add_disputes(data, index, one) for index, one in enumerate(promises)]
+    count = max(len(promises), 1)
+    rules = {one.approved_by for one in promises}
+    told = {
+        "rate": judge.rate,
+        "expected": round(sum(one.expected for one in promises) / count, 5),
+        "approved_by": rules.pop() if len(rules) == 1 else None,
+        "trades": [{"expected": one.expected, "approved_by": one.approved_by} for one in promises],
+    }
+    review = [path for index, one in enumerate(promises) for path in _list_paths(index, one)]
+    return {**data, "promise": told, "review": review}
+
+
+def _add_disputes(data: Mapping[str, Any], index: int, promise: Promise) -> Promise:
+    """What two readers tell differently is for a person."""
+    trade = f"trades[{index}]"
+    paths: list[str] = [one["path"] for one in data["differences"]]
+    own = [path.removeprefix(trade).lstrip(".") for path in paths if _is_within(path, trade)]
+    return replace(promise, doubtful=tuple(dict.fromkeys((*own, *promise.doubtful))))
+
+
+def _is_within(path: str, trade: str) -> bool:
+    return path == trade or path.startswith(f"{trade}.")
+
+
+def _list_paths(index: int, promise: Promise) -> Iterator[str]:
+    if not promise.approved_by:
+        yield f"trades[{index}]"
+        yield from (f"trades[{index}].{name}" for name in promise.doubtful if name)
+
+
+def list_approvals(data: Mapping[str, Any]) -> list[Approval]:
+    """What becomes of each trade, by the promise or by the threshold."""
+    if "promise" in data:
+        return [decide_by_promise(one["approved_by"]) for one in data["promise"]["trades"]]
+    least = data.get("review_threshold", THRESHOLD)
+    return [decide_approval(trade["confidence_score"], least) for trade in data["trades"]]
+
+
 def make_rows(
-    reading: FoundTrades, threshold: float, source: str, sizes: Mapping[int, tuple[float, float]]
+    reading: FoundTrades,
+    data: Mapping[str, Any],
+    source: str,
+    sizes: Mapping[int, tuple[float, float]],
 ) -> list[dict[str, Any]]:
     """The trades as their table takes them."""
     return [
         {
-            **_trade_data(trade),
+            **data["trades"][index],
             "position": index,
-            **_make_approval(trade_confidence(trade), threshold),
+            "needs_review": approval.status == PENDING,
+            "approved_by": approval.approved_by,
             "raw_extracted_data": {
                 "source": source,
                 "checks": list(trade.checks),
@@ -208,15 +329,24 @@ def make_rows(
                     if value.page in sizes
                 },
                 "evidence": {name: _evidence(value) for name, value in trade.items()},
+                **_keep_promise(data, index),
             },
         }
-        for index, trade in enumerate(reading.trades)
+        for index, (trade, approval) in enumerate(
+            zip(reading.trades, list_approvals(data), strict=True)
+        )
     ]
 
 
-def _make_approval(confidence: float, threshold: float) -> dict[str, Any]:
-    decided = decide_approval(confidence, threshold)
-    return {"needs_review": decided.status == PENDING, "approved_by": decided.approved_by}
+def _keep_promise(data: Mapping[str, Any], index: int) -> dict[str, Any]:
+    if "promise" not in data:
+        return {}
+    promise = data["promise"]
+    expected = promise["trades"][index]["expected"]
+    scanned = bool(data.get("scanned_pages"))
+    rule = promise["trades"][index]["approved_by"]
+    kept = {"rate": promise["rate"], "expected": expected, "scanned": scanned, "rule": rule}
+    return {"promise": kept}
 
 
 def trade_confidence(trade: FoundTrade) -> float:
@@ -236,19 +366,17 @@ def _trade_data(trade: FoundTrade) -> dict[str, Any]:
     return {**plain, "confidence_score": trade_confidence(trade)}
 
 
-def _doubtful_paths(reading: FoundTrades, threshold: float) -> Iterator[str]:
+def _list_weak(data: Mapping[str, Any]) -> Iterator[str]:
     """The paths a person should look at: of doubtful trades those values that make them so."""
-    for index, trade in enumerate(reading.trades):
-        if trade_confidence(trade) >= threshold:
+    least: float = data.get("review_threshold", THRESHOLD)
+    for index, trade in enumerate(data["trades"]):
+        if trade["confidence_score"] >= least:
             continue
-        weak = (name for name in NEEDED if _is_weak(trade, name, threshold))
-        paths = [f"trades[{index}]", *(f"trades[{index}].{name}" for name in weak)]
-        yield from dict.fromkeys([*paths, *(one.path for one in trade.disputes)])
-
-
-def _is_weak(trade: FoundTrade, name: str, threshold: float) -> bool:
-    value = trade.values.get(name)
-    return value is None or value.confidence < threshold
+        start = f"trades[{index}]"
+        seen = {name: data["evidence"].get(f"{start}.{name}") for name in NEEDED}
+        weak = [name for name in NEEDED if not seen[name] or seen[name]["confidence"] < least]
+        yield from (start, *(f"{start}.{name}" for name in weak))
+    yield from (one["path"] for one in data["differences"])
 
 
 def _evidence(value: Value) -> Mapping[str, Any]:

@@ -1,6 +1,6 @@
 """From a sheet to trades: blocks found, then each block's values taken by label and arithmetic."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Final
@@ -18,7 +18,7 @@ from docmill.trades.reader.blocks import (
 )
 from docmill.trades.reader.deals import Deal, find_deal
 from docmill.trades.reader.figures import FigureIndex, TradeFigure, find_figures
-from docmill.trades.reader.money import BY_MONEY, find_block_by_money
+from docmill.trades.reader.money import BY_MONEY, UNSAID, find_block_by_money
 from docmill.trades.reader.names import find_name
 from docmill.trades.reader.rows import (
     FoundTrade,
@@ -44,6 +44,7 @@ DOUBTFUL: Final = 0.7
 CONVERTED: Final = 0.9  # a notional that is printed in the currency of the account
 SHARED: Final = 0.8  # an ISIN that stands outside the trade's own rows
 FITS: Final = {"product": 0.96, "exchange": 0.92, "per cent": 0.94, "contract": 0.75, "net": 0.75}
+UNSAID_SURE: Final = {BY_MONEY: 0.6, UNSAID: 0.3}  # directions that no word tells
 LEGS: Final = frozenset({"notional", "settlement", "price"})
 REASONS: Final = {
     "dividend": "It tells of a dividend or another income, not of a trade.",
@@ -207,6 +208,8 @@ def _drop_retold(rows: Sequence[NoteRow], blocks: Sequence[TradeBlock]) -> list[
     titles: dict[str, int] = {}
     for block in blocks:
         codes = {m[1] for row in block.rows(rows) for m in facts.ISIN.finditer(row.text)}
+        if not codes and _is_exchange(block) and len(blocks) > 1:
+            continue
         own = block.deal.quantity_value not in counts and _is_labelled(block.deal)
         title = block.anchor.row
         goes_on = titles.get(title.plain, title.index) != title.index and not codes
@@ -217,6 +220,15 @@ def _drop_retold(rows: Sequence[NoteRow], blocks: Sequence[TradeBlock]) -> list[
         counts.add(block.deal.quantity_value)
         titles.setdefault(title.plain, title.index)
     return kept
+
+
+def _is_exchange(block: TradeBlock) -> bool:
+    """Whether what is bought or sold is money: a currency for another."""
+    deal = block.deal
+    count = deal.quantity
+    if count is None or not count.currency or count.role("quantity"):
+        return False
+    return deal.price is None or not deal.price.number.percent
 
 
 def _is_labelled(deal: deals.Deal) -> bool:
@@ -251,13 +263,23 @@ def _read_trade(scope: TradeScope, cusips: bool) -> FoundTrade:
         **_read_numbers(scope),
     }
     values = {name: value for name, value in found.items() if value}
-    return FoundTrade(values, (scope.deal.fit,) if scope.deal.fit else ())
+    return FoundTrade(values, tuple(_list_checks(scope, values)))
+
+
+def _list_checks(scope: TradeScope, values: dict[str, Value]) -> Iterator[str]:
+    """How the numbers fit together, and whether a printed rate stands behind the notional."""
+    deal, shown = scope.deal, values.get("notional")
+    if deal.fit:
+        yield deal.fit
+    turned = shown is not None and shown.value != format_decimal(deal.notional_value)
+    if turned and shown and shown.confidence >= CONVERTED and deal.notional:
+        yield "converted"
 
 
 def _read_direction(scope: TradeScope) -> Value:
     anchor = scope.anchor
     others = {one.direction for one in find_anchors(scope.own) if one.weight >= 0.9}
-    sure = 0.97 if anchor.weight >= 0.9 else 0.6 if anchor.weight == BY_MONEY else 0.8
+    sure = 0.97 if anchor.weight >= 0.9 else UNSAID_SURE.get(anchor.weight, 0.8)
     sure = sure - 0.15 if others - {anchor.direction} else sure
     return make_value(anchor.row, 0, len(anchor.row.text), anchor.direction, sure)
 
@@ -355,5 +377,5 @@ def _read_notional(
         return _figure_value(deal.notional, format_decimal(deal.notional_value), sure)
     shown = deals.find_converted_notional(scope.figures, deal, currency)
     if shown:
-        return _figure_value(shown, format_decimal(shown.value), 0.9)
+        return _figure_value(shown, format_decimal(shown.value), CONVERTED)
     return _figure_value(amount, format_decimal(amount.value) if amount else "", 0.6)
