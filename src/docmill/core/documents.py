@@ -57,6 +57,11 @@ def upload_key(document_id: UUID) -> str:
     return f"uploads/{_spread_key(document_id)}"
 
 
+def direct_key(upload_id: UUID) -> str:
+    """Where a client puts bytes itself; nothing is read from there but to be checked."""
+    return f"direct/{_spread_key(upload_id)}"
+
+
 def result_key(job_id: UUID, claim: int, form: str = "data") -> str:
     """The claim is part of the key: a stale worker never overwrites a newer result."""
     return f"results/{_spread_key(job_id)}.{claim}.{form}.gz"

@@ -85,7 +85,10 @@ class JobModel(BaseModel):
     completed_at: Instant | None
     failed_at: Instant | None
     cancelled_at: Instant | None
-    run_at: Instant | None = Field(description="When a waiting retry begins")
+    run_at: Instant | None = Field(
+        description="When it runs at the earliest: its own time, or that of a waiting retry"
+    )
+    after: list[str] = Field(description="The jobs that it still waits for")
     leased_by: str | None
     lease_expires_at: Instant | None
     attempt_count: int
@@ -99,7 +102,7 @@ class JobModel(BaseModel):
 _COPIED: Final = tuple(
     name
     for name in JobModel.model_fields
-    if name in {f.name for f in fields(Job)} - {"id", "document_id", "duplicate_of"}
+    if name in {f.name for f in fields(Job)} - {"id", "document_id", "duplicate_of", "after"}
 )
 
 
@@ -111,6 +114,7 @@ async def build_job(job: Job, estimator: Estimator) -> JobModel:
         id=str(job.id),
         document_id=str(job.document_id),
         duplicate_of=str(job.duplicate_of) if job.duplicate_of else None,
+        after=[str(one) for one in job.after or ()],
         owner_session_id=owner.session_id,
         user_id=owner.user_id,
         filename=job.original_filename,
@@ -394,7 +398,7 @@ async def retry_job(job_id: str, site: CurrentSite, owner: CurrentOwner) -> JobA
 
     job = await write(site.pool, retry)
     site.work.ring()
-    return await _answer_change(site, job)
+    return await answer_change(site, job)
 
 
 @router.post(
@@ -410,10 +414,10 @@ async def cancel_job(job_id: str, site: CurrentSite, owner: CurrentOwner) -> Job
         await queries.notify_cancelled(conn, job.id)
         return await find_own_job(conn, owner, job_id)
 
-    return await _answer_change(site, await write(site.pool, cancel))
+    return await answer_change(site, await write(site.pool, cancel))
 
 
-async def _answer_change(site: Site, job: Job) -> JobAnswer:
+async def answer_change(site: Site, job: Job) -> JobAnswer:
     site.changes.ring()
     return JobAnswer(
         success=True, job_id=str(job.id), job=await build_job(job, site.find(Estimator))
