@@ -12,15 +12,12 @@ import pytest
 from docmill.core.documents import direct_key
 from docmill.db.pool import Pool
 from docmill.documents import direct
-from docmill.jobs.retention import sweep, sweep_uploads
-from docmill.queue.leases import identify
-from docmill.queue.rescue import Upkeep
-from docmill.queue.worker import WorkerConfig
 from docmill.storage import open_store
 from emulators import BUCKET
 from sites import PDF_FILE, Site, Start, a_pdf, part, rows
 from storage.strict_gcs import strict_gcs
 from waits import PATIENCE
+from workers import swept
 
 pytestmark = pytest.mark.anyio
 
@@ -57,14 +54,6 @@ async def direct_upload(
     return await client.post(told["complete"])
 
 
-def upkeep_of(site: Site) -> Upkeep:
-    services = site.services
-    return Upkeep(
-        services.pool, services.store, services.work, services.changes,
-        WorkerConfig(["extract"]), identify(),
-    )  # fmt: skip
-
-
 @pytest.mark.parametrize("kind", KINDS)
 async def test_a_file_put_into_the_store_becomes_the_job_an_upload_would_be(
     kind: str,
@@ -84,8 +73,7 @@ async def test_a_file_put_into_the_store_becomes_the_job_an_upload_would_be(
             address = f"{url}/{uuid4()}?{options}"
         store = open_store(address)
         async with start(store=store) as site, site.client() as client:
-            given = {"sha256": sha256(PDF_FILE), "pipeline": "extract"}
-            told = await begin(client, **given)
+            told = await begin(client, sha256=sha256(PDF_FILE), pipeline="extract")
             assert (await client.post(told["complete"])).json()["code"] == "NOT_UPLOADED"
             assert (await put(told)).is_success
             answer = (await client.post(told["complete"])).json()
@@ -156,7 +144,7 @@ async def test_of_many_who_complete_at_once_all_get_one_job(
 async def test_what_an_upload_refuses_is_refused_before_anything_is_put(
     site: Site, client: httpx2.AsyncClient
 ) -> None:
-    for given, code in (
+    wrong: tuple[tuple[dict[str, Any], str], ...] = (
         ({"bytes": 52_428_801}, "TOO_LARGE"),
         ({"bytes": 0}, "BAD_REQUEST"),
         ({"pipeline": "none"}, "UNKNOWN_PIPELINE"),
@@ -165,8 +153,9 @@ async def test_what_an_upload_refuses_is_refused_before_anything_is_put(
         ({"run_at": "2001-01-01T00:00:00Z"}, "BAD_REQUEST"),
         ({"after": ["x"]}, "BAD_REQUEST"),
         ({"key": "uploads/mine"}, "BAD_REQUEST"),
-    ):
-        answer = await client.post("/api/uploads", json=announce(**given))
+    )
+    for given, code in wrong:
+        answer = await client.post("/api/uploads", json={**announce(), **given})
         assert answer.json()["code"] == code, given
     told = await begin(client)
     async with site.client() as stranger:
@@ -194,14 +183,14 @@ async def test_what_was_never_completed_is_swept(
         assert (await put(one)).is_success
     assert (await client.post(done["complete"])).is_success
     assert (await put(done)).is_success  # once more, by the same address
-    await sweep_uploads(upkeep_of(site))
+    await swept(pool, site.services.store)
     assert await rows(pool, "uploads") == 2
     async with pool.connection() as conn:
         over = direct.LIFETIME + direct.GRACE
         await conn.execute("UPDATE uploads SET expires_at = expires_at - %s::interval", (over,))
-    await sweep_uploads(upkeep_of(site))
+    await swept(pool, site.services.store)
     assert await rows(pool, "uploads") == 0
     assert not [key for key in site.stored() if key.startswith("direct/")]
     await site.services.store.put("direct/aa/bb/late", b"came when nobody waited any more")
-    await sweep(upkeep_of(site))
+    await swept(pool, site.services.store)
     assert "direct/aa/bb/late" in site.stored()  # for an hour, as all that no row knows

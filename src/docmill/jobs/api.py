@@ -398,7 +398,7 @@ async def retry_job(job_id: str, site: CurrentSite, owner: CurrentOwner) -> JobA
 
     job = await write(site.pool, retry)
     site.work.ring()
-    return await answer_change(site, job)
+    return await _answer_change(site, job)
 
 
 @router.post(
@@ -414,10 +414,10 @@ async def cancel_job(job_id: str, site: CurrentSite, owner: CurrentOwner) -> Job
         await queries.notify_cancelled(conn, job.id)
         return await find_own_job(conn, owner, job_id)
 
-    return await answer_change(site, await write(site.pool, cancel))
+    return await _answer_change(site, await write(site.pool, cancel))
 
 
-async def answer_change(site: Site, job: Job) -> JobAnswer:
+async def _answer_change(site: Site, job: Job) -> JobAnswer:
     site.changes.ring()
     return JobAnswer(
         success=True, job_id=str(job.id), job=await build_job(job, site.find(Estimator))

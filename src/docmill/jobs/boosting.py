@@ -1,14 +1,15 @@
 """POST /api/jobs/{id}/boost: a job that waits moves ahead."""
 
-from typing import Final
+from typing import ClassVar, Final
 
 from fastapi import APIRouter
+from pydantic import BaseModel, ConfigDict, Field
+from pydantic.alias_generators import to_camel
 
 from docmill.core.faults import DocmillError
 from docmill.core.jobs import Job, Status
 from docmill.core.owners import Owner
 from docmill.db.pool import Connection, write
-from docmill.jobs.api import JobAnswer, answer_change
 from docmill.queue.boost import move_ahead, raise_priority
 from docmill.queue.enqueue import find_job_by_text, find_own_job
 from docmill.web import problems
@@ -20,19 +21,37 @@ router = APIRouter(prefix="/api/jobs", tags=["jobs"])
 BOOSTED: Final = 50
 
 
+class BoostedJob(BaseModel):
+    """No more than that of a job: an administrator's may be anybody's."""
+
+    id: str
+    status: str = Field(examples=["queued"])
+    priority: int
+
+
+class BoostAnswer(BaseModel):
+    model_config: ClassVar[ConfigDict] = ConfigDict(alias_generator=to_camel, populate_by_name=True)
+
+    success: bool
+    job_id: str
+    job: BoostedJob
+
+
 @router.post(
     "/{job_id}/boost",
     summary="Move a queued job ahead: of your own others, or for an administrator of everybody's",
     responses=problems.fault_responses(*problems.LOOKUP_FAULTS, "CROSS_SITE", "WRONG_STATE"),
 )
-async def boost_job(job_id: str, site: CurrentSite, owner: CurrentOwner) -> JobAnswer:
+async def boost_job(job_id: str, site: CurrentSite, owner: CurrentOwner) -> BoostAnswer:
     """It changes places with the first of your waiting jobs, or gets the priority you are granted.
 
     Administrators give any job a priority before all others. One that is ahead already stays so.
     """
     job = await write(site.pool, lambda conn: _boost(conn, owner, job_id))
     site.work.ring()
-    return await answer_change(site, job)
+    site.changes.ring()
+    told = BoostedJob(id=str(job.id), status=str(job.status), priority=job.priority)
+    return BoostAnswer(success=True, job_id=str(job.id), job=told)
 
 
 async def _boost(conn: Connection, owner: Owner, job_id: str) -> Job:

@@ -70,6 +70,7 @@ async def sweep(upkeep: Upkeep) -> None:
     """Retention. It may stop anywhere and go on: bytes go first, their row learns of it after."""
     await _expire_results(upkeep)
     await _expire_uploads(upkeep)
+    await sweep_uploads(upkeep)
     await _archive_events(upkeep)
     await _remove_orphans(upkeep)
     async with upkeep.pool.connection() as conn:

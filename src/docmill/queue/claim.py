@@ -80,9 +80,9 @@ moved AS (
            error_code = CASE WHEN ended IS NOT NULL THEN 'AFTER_FAILED' END,
            error_message = CASE WHEN ended IS NOT NULL THEN %(message)s END,
            reason = CASE WHEN ended IS NOT NULL
-                         THEN format('It was to run after job %%s, which %%s.', judged.after_id,
-                                     CASE ended WHEN 'failed' THEN 'failed'
-                                                ELSE 'was ' || ended END) END
+                         THEN 'It was to run after job ' || judged.after_id || ', which '
+                              || CASE ended WHEN 'failed' THEN '' ELSE 'was ' END || ended || '.'
+                    END
       FROM judged
      WHERE jobs.id = judged.id
        AND (ended IS NOT NULL
