@@ -338,7 +338,7 @@ async def write(pool: Pool, act: Callable[[Connection], Awaitable[T]]) -> T:
     `act` must do nothing but write to the database. Who came quickly to its turn may wait a little
     longer for a lock.
     """
-    return await _try_again(lambda: _write(pool, act))
+    return await try_again(lambda: _write(pool, act))
 
 
 async def read(pool: Pool, act: Callable[[Connection], Awaitable[T]]) -> T:
@@ -351,10 +351,10 @@ async def read(pool: Pool, act: Callable[[Connection], Awaitable[T]]) -> T:
         async with read_connection(pool) as conn:
             return await act(conn)
 
-    return await _try_again(look)
+    return await try_again(look)
 
 
-async def _try_again(act: Callable[[], Awaitable[T]]) -> T:
+async def try_again(act: Callable[[], Awaitable[T]]) -> T:
     """Three tries while the database is away. What may have been written is not tried again."""
     wait = FIRST_WAIT
     for left in reversed(range(TRIES)):
