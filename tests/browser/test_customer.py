@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Iterator, Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
 
 import httpx2
 import pytest
@@ -74,6 +75,11 @@ def theirs() -> Iterator[str]:
     server.server_close()
 
 
+def a_file(name: str, text: str) -> Any:
+    pdf = make_pdf([[(72, 72, text)]])
+    return {"name": name, "mimeType": "application/pdf", "buffer": pdf}
+
+
 def test_a_page_of_another_site_uploads_polls_downloads_and_shares(
     chromium: Browser, grounds: Grounds, theirs: str
 ) -> None:
@@ -81,11 +87,7 @@ def test_a_page_of_another_site_uploads_polls_downloads_and_shares(
     with httpx2.Client(base_url=grounds.url, timeout=PATIENCE, trust_env=False) as person:
         key = person.post("/api/keys", json={"name": "their app"}).json()["key"]
         page.goto(f"{theirs}/#{grounds.url} {key}")
-        file = {
-            "name": "theirs.pdf",
-            "mimeType": "application/pdf",
-            "buffer": make_pdf([[(72, 72, "Hello from afar")]]),
-        }
+        file = a_file("theirs.pdf", "Hello from afar")
         page.get_by_label("File").set_input_files(files=[file])
         expect(page.get_by_role("status")).to_contain_text("completed: true true", timeout=SOON_MS)
         (job,) = person.get("/api/jobs").json()["jobs"]
@@ -100,11 +102,7 @@ def test_a_page_of_another_site_uploads_polls_downloads_and_shares(
 def test_a_link_to_a_result_is_copied_from_its_page(page: Page, grounds: Grounds) -> None:
     page.context.grant_permissions(["clipboard-read", "clipboard-write"], origin=grounds.url)
     page.goto("/queue")
-    file = {
-        "name": "mine.pdf",
-        "mimeType": "application/pdf",
-        "buffer": make_pdf([[(72, 72, "Hello from here")]]),
-    }
+    file = a_file("mine.pdf", "Hello from here")
     page.locator("input[type=file]").first.set_input_files(files=[file])
     page.get_by_role("link", name="mine.pdf", exact=True).click()
     page.get_by_role("button", name="Copy link").click()
