@@ -126,6 +126,10 @@ REFUSED: Final[Mapping[tuple[str, str], tuple[int, ...]]] = {
     # A tax number has its own notation, and a branch must belong to the number beside it.
     ("PUT", "/api/profile"): (400,),
     ("PATCH", "/api/settings"): (400,),
+    # A mapping goes with some pipelines, a time must be to come, a file not too large.
+    ("POST", "/api/uploads"): (400, 413),
+    # Which forms a result can have depends on what was read.
+    ("POST", "/api/jobs/{job_id}/links"): (400, 422),
     # Whether an address may be used depends on where it leads.
     ("POST", "/api/webhooks"): (400,),
     # Which pipelines there are depends on the installation.

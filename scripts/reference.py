@@ -198,7 +198,7 @@ def _route(title: str, operation: Mapping[str, Any]) -> str:
     for kind, body in operation.get("requestBody", {}).get("content", {}).items():
         asked += [
             (f"`{name}`", kind, _shape(one), one.get("description", ""))
-            for name, one in body["schema"]["properties"].items()
+            for name, one in body["schema"].get("properties", {}).items()
         ]
     if asked:
         parts.append(_table(("parameter", "in", "type", "what it is"), iter(asked)))

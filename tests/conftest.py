@@ -119,6 +119,7 @@ def served() -> Iterator[Served]:
         "DOCMILL_UPLOADS_PER_MINUTE": "0",
         "DOCMILL_DEFAULT_PIPELINE": "extract",
         "DOCMILL_WEBHOOK_ALLOW": "127.0.0.0/8",
+        "DOCMILL_FETCH_ALLOW": "127.0.0.0/8",
     }
     with quick_folder("cli") as home:
         served = Served(Terminal(home, settings), home / "data")

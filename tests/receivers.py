@@ -44,7 +44,7 @@ class HookReceiver:
         head = (await reader.readuntil(b"\r\n\r\n")).decode().split("\r\n")
         pairs = (line.partition(": ") for line in head[1:] if line)
         headers = {name.lower(): value for name, _, value in pairs}
-        body = await reader.readexactly(int(headers["content-length"]))
+        body = await reader.readexactly(int(headers.get("content-length", "0")))
         number = len(self.received)
         self.received.append(Received(headers, body))
         writer.write(self.answer(number))

@@ -37,9 +37,12 @@ from docmill.extract.search import SearchModel
 from docmill.invoices.own_mappings import open_mappings
 from docmill.jobs import (
     api,
+    boosting,
+    direct,
     document_pages,
     downloads,
     events,
+    links,
     pages,
     read_as,
     sample_pages,
@@ -425,9 +428,12 @@ def load_azure() -> Any:
 PACKAGES: Final = ("docmill.jobs", "docmill.documents")
 ROUTERS: Final = (
     upload.router,
+    direct.router,
     api.router,
+    boosting.router,
     read_as.router,
     downloads.router,
+    links.router,
     originals.router,
     originals.files_router,
     documents_api.bucket_router,

@@ -215,6 +215,11 @@ class Settings(BaseSettings):
         description="Networks that are not public to which webhooks may go, with commas: "
         "10.0.0.0/8, 127.0.0.1",
     )
+    fetch_allow: Annotated[tuple[str, ...], NoDecode] = Field(
+        (),
+        description="Networks that are not public from which files may be fetched by their "
+        "address, with commas",
+    )
     disk_limit_percent: int = Field(90, ge=1, le=100, description="Fuller than this: no uploads")
     default_pipeline: str = Field(
         "auto",
@@ -356,7 +361,7 @@ class Settings(BaseSettings):
     log_level: Literal["debug", "info", "warning", "error"] = Field("info", description="Verbosity")
     failpoints: str = Field("", description="For tests: places where the process shall die")
 
-    @field_validator("trusted_proxies", "webhook_allow")
+    @field_validator("trusted_proxies", "webhook_allow", "fetch_allow")
     @classmethod
     def _are_networks(cls, given: tuple[str, ...]) -> tuple[str, ...]:
         for network in given:
@@ -372,6 +377,7 @@ class Settings(BaseSettings):
         "hosts",
         "origins",
         "webhook_allow",
+        "fetch_allow",
         mode="before",
     )
     @classmethod

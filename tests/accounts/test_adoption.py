@@ -34,6 +34,10 @@ async def test_no_table_with_an_owner_is_forgotten(conn: Connection) -> None:
 
 FILL = (
     """
+    INSERT INTO uploads (id, owner, filename, bytes, wish, key, expires_at)
+    VALUES (gen_random_uuid(), %(owner)s, 'a.pdf', 9, '{}', 'direct/a', now())
+    """,
+    """
     INSERT INTO trades (document_id, job_id, owner, position, direction, confidence_score)
     VALUES (%(document)s, %(job)s, %(owner)s, 0, 'buy', 1)
     """,

@@ -49,10 +49,12 @@ GET /api/profile  PUT /api/profile  GET /review  GET /api/settings  PATCH /api/s
 GET /settings  POST /settings  GET /api/trades  GET /api/trades/export.csv  GET /trades
 GET /trades/review  GET /api/reviews/touchless  POST /api/reviews/calibrate
 GET /api/trades/touchless  POST /api/trades/calibrate
-GET /api/webhooks  POST /api/webhooks  GET /webhooks  POST /webhooks
+GET /api/webhooks  POST /api/webhooks  GET /webhooks  POST /webhooks  POST /api/uploads
 """
 # Names one thing, which must be the asker's own.
 NAMED = """
+POST /api/uploads/{upload_id}/complete  PUT /api/uploads/{upload_id}/content
+POST /api/jobs/{job_id}/links  GET /links/{job_id}
 GET /api/jobs/{job_id}  POST /api/jobs/{job_id}/retry  POST /api/jobs/{job_id}/cancel
 DELETE /api/jobs/{job_id}  POST /api/jobs/{job_id}/read-as  GET /api/jobs/{job_id}/download
 GET /api/job-status/{job_id}  GET /api/jobs/{job_id}/partial  GET /api/jobs/{job_id}/original
@@ -84,11 +86,14 @@ POST /api/webhooks/{webhook_id}/replay  POST /api/webhooks/{webhook_id}/rotate
 GET /webhooks/{webhook_id}  POST /webhooks/{webhook_id}/delete  POST /webhooks/{webhook_id}/enable
 POST /webhooks/{webhook_id}/replay  POST /webhooks/{webhook_id}/rotate
 """
-# Tells of everybody's sessions, or changes what everybody gets: to administrators.
+# Tells of everybody's sessions, moves anybody's job ahead, or changes what everybody gets: to
+# administrators.
 ADMIN = """
 GET /api/sessions  DELETE /api/sessions/{session_id}  GET /api/mappings/assignments
 POST /api/mappings/{name}/assignments  DELETE /api/mappings/{name}/assignments
+POST /api/jobs/{job_id}/boost
 """
+SIGNED = {"GET /files/{key:path}", "GET /links/{job_id}", "PUT /api/uploads/{upload_id}/content"}
 # Has no end.
 STREAMS = "GET /api/events  GET /queue/events"
 
@@ -111,6 +116,7 @@ BODIES: dict[str, Any] = {
         "revision": 0, "edits": [{"path": "lines[0].quantity", "value": "7"}],
     },
     "POST /api/documents/{document_id}/trades/reject": {"revision": 0, "reason": "no"},
+    "POST /api/uploads": {"filename": "other.pdf", "bytes": 9},
     "POST /api/webhooks": {"url": "https://hooks.example/docmill"},
     "POST /api/webhooks/{webhook_id}/replay": {"since": "2000-01-01T00:00:00Z"},
     "POST /api/jobs/{job_id}/read-as": {"pipeline": "study"},
@@ -182,6 +188,10 @@ FILL: dict[str, str] = {
     "profile": """
     UPDATE owners SET profile = jsonb_build_object('name', %(canary)s::text)
      WHERE owner = %(owner)s RETURNING owner""",
+    "upload_id": """
+    INSERT INTO uploads (id, owner, filename, bytes, wish, key, expires_at)
+    VALUES (gen_random_uuid(), %(owner)s, %(canary)s, 1, '{}', 'direct/' || %(owner)s::text,
+            now() + interval '1 hour') RETURNING id""",
     "session_id": """
     INSERT INTO sessions (id, owner, name, expires_at)
     VALUES (md5(%(owner)s::text), %(owner)s::text, %(canary)s, now() + interval '1 hour')
@@ -247,8 +257,9 @@ async def ask(client: httpx2.AsyncClient, route: str, victim: Victim) -> httpx2.
         path = path.replace(f"{{{name}}}", value)
     assert "{" not in path, route
     given: dict[str, Any] = {"params": {"q": WORD, "since": "2000-01-01T00:00:00Z"}}
-    if route == "GET /files/{key:path}":
-        given["params"] = {"until": int(time.time()) + 60, "name": "a", "signature": "0" * 64}
+    if route in SIGNED:
+        made_up = {"until": int(time.time()) + 60, "signature": "0" * 64, "bytes": 1}
+        given["params"] = {**made_up, "name": "a"}
     if route in {"POST /api/upload", "POST /documents", "POST /queue/upload"}:
         given["files"] = [part(a_pdf(str(time.monotonic())), "other.pdf")]
     elif route == "POST /v1/convert/file/async":
@@ -286,6 +297,8 @@ UNION ALL SELECT 'lessons', md5(string_agg(t::text, ',' ORDER BY id))
   FROM lessons t WHERE owner = %(o)s
 UNION ALL SELECT 'webhooks', md5(string_agg(t::text, ',' ORDER BY id))
   FROM webhooks t WHERE owner = %(o)s
+UNION ALL SELECT 'uploads', md5(string_agg(t::text, ',' ORDER BY id))
+  FROM uploads t WHERE owner = %(o)s
 UNION ALL SELECT 'deliveries', md5(string_agg(d::text, ',' ORDER BY d.id))
   FROM webhook_deliveries d JOIN webhooks w ON w.id = d.webhook_id WHERE w.owner = %(o)s
 UNION ALL SELECT 'api_keys', md5(string_agg(t::text, ',' ORDER BY id))

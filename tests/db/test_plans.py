@@ -10,7 +10,7 @@ import pytest
 
 from db.crowd import BIG, JOBS, Args, fill, plan_of
 from docmill.jobs import queries
-from docmill.queue import claim, enqueue, leases
+from docmill.queue import boost, claim, enqueue, leases
 
 ALL: Final = ["extract", "invoice", "trades", "study"]
 SOON: Final = datetime.now(UTC) - timedelta(hours=1)
@@ -72,6 +72,8 @@ AN_ENQUEUED: Final = {
     "pipeline": "extract",
     "priority": 0,
     "was": "uploaded",
+    "not_before": None,
+    "after": None,
 }
 HOT: Final[list[tuple[str, str, Args, int]]] = [
     ("claim 3 of one pipeline", claim.CLAIM, a_claim(["extract"], 3), 200),
@@ -81,6 +83,8 @@ HOT: Final[list[tuple[str, str, Args, int]]] = [
     ("see whether others wait", claim.OTHERS_WAIT, another(ALL), 200),
     ("promote 10", claim.PROMOTE, (10,), 600),
     ("next due", claim.NEXT_DUE, (), 10),
+    ("release, nothing to look at", claim.RELEASE, {"limit": 100, "message": "x"}, 20),
+    ("move ahead", boost.MOVE_AHEAD, {"id": UUID(int=0)}, 20),
     ("stale", leases.FIND_STALE, STALE_ARGS, 600),
     ("recent", queries.RECENT, recent(BIG), 400),
     ("recent, far back", queries.RECENT, recent(BIG, at=SOON), 400),
@@ -122,6 +126,33 @@ def test_the_crowd_is_as_mixed_as_it_says(crowded: psycopg.Connection) -> None:
     row = crowded.execute(asked).fetchone()
     assert row is not None
     assert row[0] > 3_000
+
+
+def test_jobs_that_wait_for_others_cost_a_claim_and_an_end_nothing(
+    crowded: psycopg.Connection,
+) -> None:
+    """Two thousand wait: a claim reads no more than before, and an end finds the one that waits."""
+    one = crowded.execute("SELECT id FROM jobs WHERE status = 'processing' LIMIT 1").fetchone()
+    assert one is not None
+    wait = """
+        UPDATE jobs SET after = ARRAY[gen_random_uuid()], run_at = '9999-01-01 00:00Z'
+         WHERE id IN (SELECT id FROM jobs WHERE status = 'queued' LIMIT 2000)
+    """
+    crowded.execute(wait)
+    depend = """
+        UPDATE jobs SET after = ARRAY[%s::uuid]
+         WHERE id = (SELECT id FROM jobs WHERE status = 'queued' AND after IS NOT NULL LIMIT 1)
+        RETURNING id
+    """
+    waiting = crowded.execute(depend, one).fetchone()
+    assert plan_of(crowded, claim.CLAIM, a_claim(ALL, 3), generic=False).pages < 250
+    found = """
+        SELECT id FROM jobs
+         WHERE status = 'queued' AND after IS NOT NULL AND after @> ARRAY[%(id)s::uuid]
+    """
+    plan = plan_of(crowded, found, {"id": one[0]}, generic=False)
+    assert (plan.whole_tables.count("jobs"), plan.pages < 100) == (0, True)
+    assert crowded.execute(found, {"id": one[0]}).fetchall() == [waiting]
 
 
 def test_the_obvious_claim_would_be_caught(crowded: psycopg.Connection) -> None:

@@ -88,7 +88,7 @@ async def test_every_process_of_one_store_believes_the_same_addresses(site: Site
     other = SignedLinks(site.services.store)
     signature = url.rpartition("signature=")[2]
     until = int(url.partition("until=")[2].partition("&")[0])
-    await other.check("uploads/a", until, "Bestätigung 1.pdf", signature)
+    await other.check("uploads/a\nBestätigung 1.pdf", until, signature)
 
 
 async def test_a_file_that_retention_removed_is_told_so(

@@ -2,8 +2,9 @@
 
 import asyncio
 import errno
+from collections.abc import AsyncGenerator
 from pathlib import Path
-from typing import LiteralString
+from typing import Any, LiteralString
 
 import pytest
 from hypothesis import given
@@ -13,11 +14,15 @@ from docmill.core import owners
 from docmill.core.faults import DocmillError
 from docmill.db import pool as pools
 from docmill.db.pool import Connection, Pool
+from docmill.documents import quotas
 from docmill.documents.accept import Acceptor
+from docmill.jobs import upload
 from docmill.queue import enqueue
 from docmill.storage import retry
+from docmill.web import limits
+from docmill.web.config import QuotaConfig
 from properties.senders import a_file, bring, examples
-from sites import rows
+from sites import Site, Start, part, rows
 
 pytestmark = pytest.mark.anyio
 
@@ -83,6 +88,57 @@ async def test_a_failing_database_is_tried_three_times_with_growing_waits(
     accepted = len(troubles) < pools.TRIES
     assert await rows(pool, "jobs") == before + accepted
     assert len(_files(tmp_path) - kept) == accepted
+
+
+# What an upload asks the database for, one after the other.
+STEPS: dict[str, tuple[Any, str]] = {
+    "the quota": (quotas, "check_room"),
+    "the rate": (limits, "take_uploads"),
+    "the preferences": (upload, "read_preferences"),
+    "the job": (enqueue, "ensure_owner"),
+}
+ANYWHERE = sorted(SICK.keys() - {"read-only"})  # which no reading minds
+
+
+@pytest.fixture
+async def limited(start: Start) -> AsyncGenerator[Site]:
+    """Every limit is on, so that every step of an upload asks the database."""
+    limits = {
+        "uploads_per_minute": 10**6,
+        "uploads_burst": 10**6,
+        "quotas": QuotaConfig(jobs=10**6),
+    }
+    async with start(**limits) as site:
+        yield site
+
+
+@examples(100)
+@given(st.sampled_from(sorted(STEPS)), st.lists(st.sampled_from(ANYWHERE), max_size=3))
+async def test_whatever_an_upload_asks_the_database_is_asked_three_times(
+    limited: Site, waits: list[float], step: str, troubles: list[str]
+) -> None:
+    """Property 4 as a client meets it: 503, come back in a minute, and nothing is left."""
+    waits.clear()
+    left, kept = list(troubles), limited.stored()
+    module, name = STEPS[step]
+    real = getattr(module, name)
+
+    async def ask(conn: Connection, *args: Any, **given: Any) -> Any:
+        if left:
+            await conn.execute(SICK[left.pop(0)])
+        return await real(conn, *args, **given)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, name, ask)
+        async with limited.client() as client:
+            answer = await client.post("/api/upload", files=[part(a_file(200))])
+    assert waits == [1.0, 2.0][: len(troubles)]
+    if len(troubles) < pools.TRIES:
+        assert answer.status_code == 200, answer.text
+        return
+    assert (answer.status_code, answer.json()["retryAfter"]) == (503, 60)
+    assert (answer.json()["code"], answer.headers["retry-after"]) == ("DATABASE_DOWN", "60")
+    assert limited.stored() == kept
 
 
 @examples(100)

@@ -95,14 +95,18 @@ class Cloud:
             answer["nextPageToken"] = names[most]
         return answer
 
-    def open_signed(self, path: str, query: dict[str, str], host: str) -> bytes:
-        """Checks the date and the signature as the real one does."""
+    def open_signed(
+        self, method: str, path: str, query: dict[str, str], headers: Mapping[str, str], body: bytes
+    ) -> bytes:
+        """Checks the date and the signature as the real one does, and the size of what is put."""
         signature = bytes.fromhex(query.pop("X-Goog-Signature", ""))
         at = datetime.strptime(query["X-Goog-Date"], "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC)
         if (datetime.now(UTC) - at).total_seconds() > int(query["X-Goog-Expires"]):
             raise Refused(400)
         asked = "&".join(f"{quote(k, '')}={quote(v, '')}" for k, v in sorted(query.items()))
-        request = f"GET\n{path}\n{asked}\nhost:{host}\n\nhost\nUNSIGNED-PAYLOAD"
+        names = query["X-Goog-SignedHeaders"].split(";")
+        lines = "".join(f"{name}:{headers.get(name, '')}\n" for name in names)
+        request = f"{method}\n{path}\n{asked}\n{lines}\n{';'.join(names)}\nUNSIGNED-PAYLOAD"
         digest = hashes.Hash(hashes.SHA256())
         digest.update(request.encode())
         scope = query["X-Goog-Credential"].partition("/")[2]
@@ -113,7 +117,14 @@ class Cloud:
             )
         except InvalidSignature:
             raise Refused(403) from None
-        return self.find(unquote(path.split("/", 2)[2]), {})[1]
+        name = unquote(path.split("/", 2)[2])
+        if method == "GET":
+            return self.find(name, {})[1]
+        least, most = headers["x-goog-content-length-range"].split(",")
+        if not int(least) <= len(body) <= int(most):
+            raise Refused(400)
+        self.write({"name": name}, body, None)
+        return b""
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -146,7 +157,8 @@ class Handler(BaseHTTPRequestHandler):
         if path == "/token":
             self._say({"access_token": "t", "token_type": "Bearer", "expires_in": 3600})
         elif "X-Goog-Signature" in query:
-            self._send(self.cloud.open_signed(path, query, self.headers["host"]))
+            headers = {name.lower(): word for name, word in self.headers.items()}
+            self._send(self.cloud.open_signed(self.command, path, query, headers, body))
         elif path.startswith("/session/"):
             self._resume(path, body)
         elif found := REWRITE.fullmatch(path):

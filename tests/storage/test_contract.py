@@ -201,6 +201,23 @@ async def test_a_signed_address_opens_one_object_for_a_while(store: Store, kind:
         assert (await client.get(url)).status_code == 200
 
 
+async def test_a_signed_address_takes_one_object_for_a_while(store: Store, kind: str) -> None:
+    signed = await store.signed_put(KEY, 9, expires=timedelta(hours=1))
+    if signed is None:
+        assert kind in {"local", "gcs"}  # as above
+        return
+    async with httpx2.AsyncClient(trust_env=False, timeout=PATIENCE) as client:
+        headers = dict(signed.headers)
+        answer = await client.put(signed.url, content=b"from afar", headers=headers)
+        assert answer.is_success, answer.text
+        assert await whole(store, KEY) == b"from afar"
+        if kind == "gcs_strict":  # which alone refuses another size by itself
+            assert (await client.put(signed.url, content=b"x", headers=headers)).is_error
+        if kind != "s3":  # moto takes whatever is signed
+            elsewhere = signed.url.replace("one", "two")
+            assert (await client.put(elsewhere, content=b"from afar", headers=headers)).is_error
+
+
 async def test_a_file_for_a_child_is_fetched_through_a_signed_address(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -21,6 +21,8 @@ from waits import PATIENCE
 REFUSED = {
     "POST /api/jobs/{job_id}/retry": "WRONG_STATE",  # it is complete
     "POST /api/jobs/{job_id}/cancel": "WRONG_STATE",
+    "POST /api/jobs/{job_id}/boost": "WRONG_STATE",
+    "POST /api/uploads/{upload_id}/complete": "UPLOAD_NOT_FOUND",
     "DELETE /api/lessons/{lesson_id}": "LESSON_NOT_FOUND",  # none was taught
     "POST /api/account/claim": "SESSION_NOT_FOUND",  # one person alone has no session
     "DELETE /api/keys/{key_id}": "KEY_NOT_FOUND",
@@ -88,6 +90,9 @@ def prepare(url: str, folder: Path) -> Try:
             assert docmill.wait(job.id).good
         (trade,) = docmill.ask("GET", "/api/trades")["trades"]
         invoice = next(one for one in docmill.jobs() if one["pipeline"] == "invoice")
+        shared = docmill.link(invoice["id"])["url"]
+        size = (folder / "invoice.pdf").stat().st_size
+        begun = docmill.ask("POST", "/api/uploads", json={"filename": "i.pdf", "bytes": size})
         batch = docmill.ask("POST", "/api/reprocess", json={"status": "failed"})
         link = docmill.ask("GET", f"/api/trades/{trade['id']}/pdf")["pdf_url"]
     document = httpx2.get(f"{url}/openapi.json", timeout=PATIENCE).json()
@@ -97,6 +102,7 @@ def prepare(url: str, folder: Path) -> Try:
         "docmill": url, "id": invoice["id"], "trade_id": trade["id"], "number": "1",
         "document_id": invoice["document_id"], "batch_id": batch["id"], "lesson_id": NOBODY,
         "webhook_id": NOBODY, "delivery_id": NOBODY, "key_id": NOBODY, "session_id": NOBODY,
+        "upload_id": NOBODY, "upload_url": begun["url"], "link_url": shared,
         "pdf_url": str(httpx2.URL(url).join(link)),
     }  # fmt: skip
     return Try(url, folder, variables, routes)

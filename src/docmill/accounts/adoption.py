@@ -33,6 +33,7 @@ ADOPTED: Final[Mapping[str, LiteralString]] = {
            source = CASE WHEN source = ANY(%(from)s) THEN %(to)s ELSE source END
      WHERE owner = ANY(%(from)s)
     """,
+    "uploads": "UPDATE uploads SET owner = %(to)s WHERE owner = ANY(%(from)s)",
     "api_keys": "UPDATE api_keys SET owner = %(to)s WHERE owner = ANY(%(from)s)",
     # Of two lessons about the same thing the newer one stays, and the new owner's before all.
     "lessons": """

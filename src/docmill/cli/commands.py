@@ -79,6 +79,16 @@ _OWN: Final = (
     Command("retry", "docmill.jobs.commands:retry_jobs", "Queue failed jobs again."),
     Command("cancel", "docmill.jobs.commands:cancel_jobs", "Cancel jobs that have not ended."),
     Command(
+        "boost",
+        "docmill.jobs.commands:boost_jobs",
+        "Move queued jobs ahead: of your other jobs, or as an administrator of everybody's.",
+    ),
+    Command(
+        "link",
+        "docmill.jobs.commands:make_link",
+        "Print a link to a job's result that anybody may open until it expires.",
+    ),
+    Command(
         "eval",
         "docmill.processes.evaluate:evaluate",
         "Score a folder of documents whose values you know.",

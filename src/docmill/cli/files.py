@@ -111,6 +111,6 @@ def _walk(folder: Path) -> Iterator[Path]:
                 yield Path(place, name)
 
 
-def printable_path(path: Path) -> str:
+def printable_path(path: Path | str) -> str:
     """A path as a terminal may show it."""
     return clean_text(str(path))

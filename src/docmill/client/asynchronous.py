@@ -1,13 +1,15 @@
 """The client: the API in Python's words, with patience where docmill asks for it."""
 
 import asyncio
+import hashlib
 import io
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, asynccontextmanager, nullcontext
+from datetime import datetime
 from http import HTTPStatus
 from pathlib import Path
-from typing import Any, BinaryIO, Final, Self, TypeVar
+from typing import Any, BinaryIO, Final, Self, TypedDict, TypeVar, Unpack
 from uuid import uuid4
 
 import httpx2
@@ -29,12 +31,33 @@ LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 WAIT: Final = 20
 TIMEOUT: Final = httpx2.Timeout(connect=10, read=90, write=90, pool=None)
 LARGEST_PAGE: Final = 200
+PIECE: Final = 1 << 20
+PROBLEM: Final = "application/problem+json"
 TRIES: Final = 10
 PATIENCE: Final = 60.0
 PAUSES_AFTER_BREAK: Final[Mapping[int, float]] = {1: 1.0, 2: 2.0, 3: 4.0}
 
 Document = str | Path | bytes | BinaryIO
 Answer = TypeVar("Answer")
+
+
+class Wishes(TypedDict, total=False):
+    """What `submit` may be asked for.
+
+    - `fields`: those to find by name, where the pipeline does that (`extract`).
+    - `filename`: what the document is called, where its path does not say.
+    - `run_at`: not before this time; a text is ISO, as the API takes it.
+    - `after`: ids of jobs that must have completed before.
+    - `direct`: the bytes go straight into the store, not through docmill.
+    """
+
+    pipeline: str | None
+    mapping: str | None
+    fields: str | None
+    filename: str | None
+    run_at: datetime | str | None
+    after: Sequence[str]
+    direct: bool
 
 
 class AsyncClient:
@@ -73,24 +96,21 @@ class AsyncClient:
     async def __aexit__(self, *_: object) -> None:
         await self._http.aclose()
 
-    async def submit(
-        self,
-        document: Document,
-        *,
-        pipeline: str | None = None,
-        mapping: str | None = None,
-        fields: str | None = None,
-        filename: str | None = None,
-    ) -> RemoteJob:
+    async def submit(self, document: Document, **wishes: Unpack[Wishes]) -> RemoteJob:
         """Upload a path, bytes or an open file. The same content again is the same job.
 
-        `fields` are those to find by name, where the pipeline does that (`extract`).
+        An address (https://...) is fetched by docmill itself.
         """
-        wanted = {"pipeline": pipeline, "mapping": mapping, "fields": fields}
-        form = {name: value for name, value in wanted.items() if value}
-        name = filename or _filename(document)
+        form = _make_form(wishes)
         key = {"idempotency-key": str(uuid4())}
+        if is_address(document):
+            form["url"] = str(document)
+            return await self._send_form(form, key)
+        name = wishes.get("filename") or _filename(document)
         with _open_document(document) as file:
+            if wishes.get("direct"):
+                answer = await self.upload_directly(file, name, form)
+                return RemoteJob.of(answer["job"], answer["outcome"])
 
             async def upload() -> dict[str, Any]:
                 file.seek(0)
@@ -99,6 +119,53 @@ class AsyncClient:
 
             answer = await self.patiently(upload)
         return RemoteJob.of(answer["job"], answer["outcome"])
+
+    async def _send_form(self, form: Mapping[str, str], key: Mapping[str, str]) -> RemoteJob:
+        answer = await self.patiently(
+            lambda: self.ask("POST", "/api/upload", data=dict(form), headers=dict(key))
+        )
+        return RemoteJob.of(answer["job"], answer["outcome"])
+
+    async def upload_directly(
+        self, file: BinaryIO, name: str, form: Mapping[str, str]
+    ) -> dict[str, Any]:
+        """Announce the file, put its bytes where docmill says, and have the job made of them."""
+        size, sha256 = await asyncio.to_thread(_measure, file)
+        after = {"after": form["after"].split(",")} if "after" in form else {}
+        wish = {**form, **after, "filename": name, "bytes": size, "sha256": sha256}
+        told = await self.patiently(lambda: self.ask("POST", "/api/uploads", json=wish))
+        await self.patiently(lambda: self._put(told, file))
+        path = f"/api/uploads/{told['upload_id']}/complete"
+        return await self.patiently(lambda: self.ask("POST", path))
+
+    async def _put(self, told: Mapping[str, Any], file: BinaryIO) -> None:
+        """To a store, which is no docmill: it gets neither our token nor our cookie."""
+        file.seek(0)
+        length = {"content-length": str(_measure_size(file))}
+        with translate_errors(self.base, self._words):
+            async with httpx2.AsyncClient(timeout=TIMEOUT) as store:
+                answer = await store.request(
+                    told["method"],
+                    told["url"],
+                    headers={**told["headers"], **length},
+                    content=_read_pieces(file),
+                )
+            if answer.is_error and not answer.headers.get("content-type", "").startswith(PROBLEM):
+                says = f"The store answered {answer.status_code}."
+                raise Refused(says, "Try again; if it goes on, upload without direct.")
+            check_answer(answer, self._words)
+
+    async def link(
+        self, job_id: str, form: str | None = None, *, expires_in: int | None = None
+    ) -> dict[str, Any]:
+        """A link to a complete job's result that needs no sign-in: its `url` and `expires_at`."""
+        wanted = {"format": form, "expires_in": expires_in}
+        wish = {name: value for name, value in wanted.items() if value}
+        return await self.ask("POST", f"/api/jobs/{job_id}/links", json=wish)
+
+    async def boost(self, job_id: str) -> int:
+        """Move a queued job ahead; its priority now."""
+        return (await self.ask("POST", f"/api/jobs/{job_id}/boost"))["job"]["priority"]
 
     async def job(self, job_id: str) -> RemoteJob:
         return RemoteJob.of(await self.patiently(lambda: self.ask("GET", f"/api/jobs/{job_id}")))
@@ -216,6 +283,43 @@ class AsyncClient:
                 if answer.is_error:
                     await answer.aread()
                 yield check_answer(answer, self._words).aiter_bytes()
+
+
+def _make_form(wishes: Wishes) -> dict[str, str]:
+    run_at = wishes.get("run_at")
+    asked = {
+        "pipeline": wishes.get("pipeline"),
+        "mapping": wishes.get("mapping"),
+        "fields": wishes.get("fields"),
+        "run_at": run_at.isoformat() if isinstance(run_at, datetime) else run_at,
+        "after": ",".join(wishes.get("after") or ()),
+    }
+    return {name: value for name, value in asked.items() if value}
+
+
+def is_address(document: object) -> bool:
+    return isinstance(document, str) and document.lower().startswith(("https://", "http://"))
+
+
+def _measure(file: BinaryIO) -> tuple[int, str]:
+    """Size and SHA-256, a piece at a time."""
+    file.seek(0)
+    digest, size = hashlib.sha256(), 0
+    while piece := file.read(PIECE):
+        digest.update(piece)
+        size += len(piece)
+    return size, digest.hexdigest()
+
+
+def _measure_size(file: BinaryIO) -> int:
+    size = file.seek(0, io.SEEK_END)
+    file.seek(0)
+    return size
+
+
+async def _read_pieces(file: BinaryIO) -> AsyncIterator[bytes]:
+    while piece := await asyncio.to_thread(file.read, PIECE):
+        yield piece
 
 
 def _open_document(document: Document) -> AbstractContextManager[BinaryIO]:

@@ -3,10 +3,10 @@
 import asyncio
 import threading
 from collections.abc import Coroutine
-from typing import Any, Self, TypeVar
+from typing import Any, Self, TypeVar, Unpack
 
 from docmill.client.answers import RemoteJob
-from docmill.client.asynchronous import HERE, TRIES, AsyncClient, Document
+from docmill.client.asynchronous import HERE, TRIES, AsyncClient, Document, Wishes
 
 Answer = TypeVar("Answer")
 
@@ -36,19 +36,8 @@ class Client:
         self._thread.join()
         self._loop.close()
 
-    def submit(
-        self,
-        document: Document,
-        *,
-        pipeline: str | None = None,
-        mapping: str | None = None,
-        fields: str | None = None,
-        filename: str | None = None,
-    ) -> RemoteJob:
-        wanted = self._client.submit(
-            document, pipeline=pipeline, mapping=mapping, fields=fields, filename=filename
-        )
-        return self._done(wanted)
+    def submit(self, document: Document, **wishes: Unpack[Wishes]) -> RemoteJob:
+        return self._done(self._client.submit(document, **wishes))
 
     def job(self, job_id: str) -> RemoteJob:
         return self._done(self._client.job(job_id))
@@ -67,6 +56,14 @@ class Client:
 
     def retry(self, job_id: str) -> RemoteJob:
         return self._done(self._client.retry(job_id))
+
+    def link(
+        self, job_id: str, form: str | None = None, *, expires_in: int | None = None
+    ) -> dict[str, Any]:
+        return self._done(self._client.link(job_id, form, expires_in=expires_in))
+
+    def boost(self, job_id: str) -> int:
+        return self._done(self._client.boost(job_id))
 
     def ask(self, method: str, path: str, **given: Any) -> dict[str, Any]:
         return self._done(self._client.ask(method, path, **given))

@@ -10,7 +10,14 @@ from docmill.core.plugins import JobAction, resolve
 
 # Not retried by themselves, yet another try may go well: a service or a machine may be back.
 WORTH_A_TRY: Final = frozenset(
-    {"SERVICE_GONE", "SERVICE_UNSET", "SERVICE_REFUSED", "TIMED_OUT", "OUT_OF_MEMORY"}
+    {
+        "AFTER_FAILED",
+        "SERVICE_GONE",
+        "SERVICE_UNSET",
+        "SERVICE_REFUSED",
+        "TIMED_OUT",
+        "OUT_OF_MEMORY",
+    }
 )
 RETRY: Final = JobAction(
     "retry",

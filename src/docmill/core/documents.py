@@ -100,6 +100,11 @@ def parse_object_key(key: str) -> UUID | None:
     return UUID(key.removeprefix(OBJECTS)) if key.startswith(OBJECTS) else None
 
 
+def direct_key(upload_id: UUID) -> str:
+    """Where a client puts bytes itself; nothing is read from there but to be checked."""
+    return f"direct/{_spread_key(upload_id)}"
+
+
 def result_key(job_id: UUID, claim: int, form: str = "data") -> str:
     """The claim is part of the key: a stale worker never overwrites a newer result."""
     return f"results/{_spread_key(job_id)}.{claim}.{form}.gz"

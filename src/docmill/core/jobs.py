@@ -1,6 +1,6 @@
 """Jobs and their states. `settle` decides what follows from how a run ended; nothing writes."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -80,10 +80,11 @@ _STATUS_ROWS: Final[Mapping[Status, StatusRow]] = {
         api_word="queued",
         docling_word="pending",
         event="Put in the queue",
-        meaning="Ready to run, or waiting for the time of a retry (`run_at`).",
+        meaning="Ready to run, or waiting: until `run_at`, its time or that of a retry, or for the "
+        "jobs in `after`.",
         moves={
             "processing": "A worker claims it; claim and attempt count grow by one.",
-            "failed": "A service it needs has been failing for too long.",
+            "failed": "A service it needs keeps failing, or a job it waits for did not complete.",
             "cancelled": _OWNER_CANCELS,
         },
         active=True,
@@ -140,6 +141,14 @@ MOVES: Final = frozenset((status, Status(to)) for status in Status for to in sta
 
 
 @dataclass(frozen=True, slots=True)
+class Schedule:
+    """When a job may run: not before a time, and after these jobs of its owner have completed."""
+
+    not_before: datetime | None = None
+    after: tuple[JobId, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Job:
     """A job as people see it: its row and its document's."""
 
@@ -183,6 +192,13 @@ class Job:
     summary: Summary | None = None
     reading_key: str | None = None
     pages: int | None = None
+    not_before: datetime | None = None
+    after: Sequence[JobId] | None = None
+
+    @property
+    def schedule(self) -> Schedule:
+        """What of its owner's wish is still to come."""
+        return Schedule(self.not_before, tuple(self.after or ()))
 
 
 @dataclass(frozen=True, slots=True)

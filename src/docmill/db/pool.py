@@ -338,10 +338,28 @@ async def write(pool: Pool, act: Callable[[Connection], Awaitable[T]]) -> T:
     `act` must do nothing but write to the database. Who came quickly to its turn may wait a little
     longer for a lock.
     """
+    return await try_again(lambda: _write(pool, act))
+
+
+async def read(pool: Pool, act: Callable[[Connection], Awaitable[T]]) -> T:
+    """The same for reads alone; for requests that are answered only when they went well.
+
+    Pages that are asked for again anyway say at once that the database is away.
+    """
+
+    async def look() -> T:
+        async with read_connection(pool) as conn:
+            return await act(conn)
+
+    return await try_again(look)
+
+
+async def try_again(act: Callable[[], Awaitable[T]]) -> T:
+    """Three tries while the database is away. What may have been written is not tried again."""
     wait = FIRST_WAIT
     for left in reversed(range(TRIES)):
         try:
-            return await _write(pool, act)
+            return await act()
         except CommitUnknownError:
             raise
         except DocmillError as exc:

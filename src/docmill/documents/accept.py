@@ -3,7 +3,7 @@
 import asyncio
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
@@ -21,7 +21,7 @@ from docmill.core.documents import (
 )
 from docmill.core.faults import DocmillError
 from docmill.core.installed import PipelineCatalog
-from docmill.core.jobs import DocumentId, Job, JobId, Status
+from docmill.core.jobs import ENDED, DocumentId, Job, JobId, Schedule, Status
 from docmill.core.owners import Owner, OwnerKey
 from docmill.db.notify import Notifier
 from docmill.db.pool import CommitUnknownError, Connection, Pool, TurnQueueByKey, connection, write
@@ -35,6 +35,7 @@ from docmill.documents.content_types import (
     check_type,
 )
 from docmill.queue import enqueue
+from docmill.queue.enqueue import Prerequisite
 from docmill.storage.contract import Store, Writer
 from docmill.web.config import QuotaConfig
 
@@ -166,6 +167,7 @@ class JobRequest:
     options: Mapping[str, Any] = field(default_factory=dict[str, Any])
     meta: Mapping[str, Any] = field(default_factory=dict[str, Any])
     preferred: bool = False
+    schedule: Schedule = field(default_factory=Schedule)
     quotas: QuotaConfig = field(default_factory=QuotaConfig)
 
     @property
@@ -272,9 +274,10 @@ async def _decide(
         key = enqueue.RequestKey(wanted.owner.key, wanted.request_key, position)
         if before := await enqueue.find_request(conn, key):
             return await _repeat_request(conn, before, document, wanted)
+    wanted, others = await _check_prerequisites(conn, wanted)
     twin = await enqueue.find_twin(conn, dedupe_key)
     if twin:
-        accepted = await _reuse(conn, twin)
+        accepted = await _reuse(conn, twin, wanted.schedule, others)
     else:
         accepted = await _create(conn, acceptor, document, wanted)
     if key:
@@ -323,12 +326,42 @@ def _own_options(options: Mapping[str, Any]) -> dict[str, Any]:
     return {name: wish for name, wish in options.items() if name != PROFILE}
 
 
-async def _reuse(conn: Connection, twin: JobId) -> Accepted:
-    """The existing job as it is, or queued again if it failed."""
+async def _check_prerequisites(
+    conn: Connection, wanted: JobRequest
+) -> tuple[JobRequest, Sequence[Prerequisite]]:
+    """Those that are still to complete stay in the schedule. Raises BAD_REQUEST for any other."""
+    schedule = wanted.schedule
+    if not schedule.after:
+        return wanted, ()
+    known = await enqueue.lock_prerequisites(conn, wanted.owner.key, schedule.after)
+    for job_id in schedule.after:
+        if job_id not in known:
+            raise _refuse_after(f"{job_id} is no job of yours")
+        if (status := Status(known[job_id].status)) in ENDED and status is not Status.COMPLETE:
+            raise _refuse_after(f"{job_id} is {status}: retry it first, or leave it out")
+    left = [one for one in known.values() if one.status != Status.COMPLETE]
+    after = tuple(one.id for one in left)
+    return replace(wanted, schedule=replace(schedule, after=after)), left
+
+
+def _refuse_after(message: str) -> DocmillError:
+    return DocmillError("BAD_REQUEST", mistakes=[{"at": "after", "message": message}])
+
+
+async def _reuse(
+    conn: Connection, twin: JobId, schedule: Schedule, others: Sequence[Prerequisite]
+) -> Accepted:
+    """The existing job as it is, or queued again if it failed.
+
+    A job waits for older ones alone, so that none ever waits for itself.
+    """
     job = await _load_job(conn, twin)
     if job.status is not Status.FAILED:
         return Accepted(job, AcceptOutcome.EXISTING)
-    await enqueue.retry_job(conn, job)
+    for other in others:
+        if (other.created_at, other.id) >= (job.created_at, job.id):
+            raise _refuse_after(f"{other.id} came later than this file's own job, {job.id}")
+    await enqueue.retry_job(conn, job, schedule)
     return Accepted(await _load_job(conn, twin), AcceptOutcome.REQUEUED)
 
 
@@ -354,6 +387,7 @@ async def _create(
         priority=min(asked, wanted.owner.priority),
         dedupe_key=_make_dedupe_key(document, wanted),
         duplicate_of=original,
+        schedule=wanted.schedule,
     )
     await enqueue.add_job(conn, job)
     await enqueue.enqueue(conn, job)

@@ -73,7 +73,7 @@ async def signed_file(
     name: Annotated[str, Query(max_length=255)] = "",
 ) -> Response:
     """The address itself is the permission; nobody is asked who he is."""
-    await site.find(SignedLinks).check(key, until, name, signature)
+    await site.find(SignedLinks).check(f"{key}\n{name}", until, signature)
     checked = await open_stored(site.pool, site.store, key)
     kind = detect_type(checked.head())
     # A browser shows a PDF in a viewer of its own; anything else might be a page of ours to it.

@@ -113,6 +113,7 @@ async def drop_orphan_document(conn: Connection, document_id: DocumentId) -> str
 FIND_KNOWN_KEYS: Final = """
 SELECT upload_key FROM documents WHERE upload_key = ANY(%(keys)s)
 UNION ALL SELECT key FROM results WHERE key = ANY(%(keys)s)
+UNION ALL SELECT key FROM uploads WHERE key = ANY(%(keys)s)
 """
 
 

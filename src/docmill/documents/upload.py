@@ -3,24 +3,45 @@
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from datetime import UTC, datetime, timedelta
+from typing import Any, ClassVar, Final
+from urllib.parse import parse_qsl
+from uuid import UUID
 
+from pydantic import BaseModel, ConfigDict, Field
 from starlette.datastructures import Headers
 from starlette.requests import Request
 
 from docmill.core import field_request
 from docmill.core.faults import DocmillError
 from docmill.core.installed import PipelineCatalog
+from docmill.core.jobs import JobId, Schedule
 from docmill.documents import content_types
 from docmill.documents.accept import FileStage, StagedFile
 from docmill.documents.content_types import HEAD_BYTES
+from docmill.documents.fetch import fetch_file
 from docmill.documents.multipart import LONGEST_FIELD, BodyLimits, FormReader
+from docmill.services.outbound import LONGEST_URL
 from docmill.storage.contract import Store
 from docmill.web.config import WebConfig
+from docmill.web.json_body import WholeNumber, read_json, read_limited
+from docmill.web.params import bad_param, parse_id, parse_instant
 
+# How many jobs one may wait for.
+MOST_AFTER: Final = 50
+# A time that is over for longer than clocks differ is a mistake; so is one that nobody will see.
+PAST: Final = timedelta(minutes=5)
+FUTURE: Final = timedelta(days=366)
+RUN_AT_HELP: Final = "Not before this time, at most a year ahead: 2026-01-31T12:00:00Z"
+AFTER_HELP: Final = "Ids of your jobs that must have completed before; if one does not, this fails"
+URL_HELP: Final = "An address to fetch the file from: public, https, without a password"
+JSON_TYPE: Final = "application/json"
+FORM_TYPE: Final = "application/x-www-form-urlencoded"
 FILE_NAMES: Final = frozenset({"file", "files", "file[]", "files[]"})
 FIELDS: Final = {
-    **dict.fromkeys(("pipeline", "mapping", "priority"), LONGEST_FIELD),
+    **dict.fromkeys(("pipeline", "mapping", "priority", "run_at"), LONGEST_FIELD),
+    "url": LONGEST_URL,
+    "after": 40 * MOST_AFTER,
     field_request.OPTION: field_request.LONGEST,
 }
 MOST_FIELDS: Final = 100
@@ -43,6 +64,8 @@ class UploadFields:
     mapping: str | None = None
     priority: int | None = None
     options: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    schedule: Schedule = field(default_factory=Schedule)
+    url: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +89,40 @@ class ReceivedUpload:
                 await file.writer.abort()
 
 
+class JobWishes(BaseModel):
+    """What shall be done with a file, in JSON; `read_fields` says what each means."""
+
+    model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
+
+    pipeline: str | None = Field(None, description="GET /api/pipelines lists them")
+    mapping: str | None = Field(None, description="GET /api/mappings lists them")
+    priority: WholeNumber | None = Field(
+        None, ge=-MOST_PRIORITY, le=MOST_PRIORITY, description="At most what the owner is granted"
+    )
+    fields: str | None = Field(
+        None, max_length=field_request.LONGEST, description=field_request.HELP
+    )
+    run_at: str | None = Field(
+        None, description=RUN_AT_HELP, json_schema_extra={"format": "date-time"}
+    )
+    after: list[UUID] = Field(default=[], max_length=MOST_AFTER, description=AFTER_HELP)
+
+    def to_values(self) -> dict[str, str]:
+        """As a form would send them."""
+        given = {name: getattr(self, name) for name in JobWishes.model_fields}
+        given["after"] = ",".join(map(str, self.after)) or None
+        return {name: str(value) for name, value in given.items() if value is not None}
+
+
+class AddressRequest(JobWishes):
+    """Where a file is, for docmill to fetch it."""
+
+    url: str = Field(min_length=1, max_length=LONGEST_URL, description=URL_HELP)
+
+    def to_values(self) -> dict[str, str]:
+        return {**super().to_values(), "url": self.url}
+
+
 def read_fields(values: Mapping[str, str], catalog: PipelineCatalog) -> UploadFields:
     """Checked as far as they are known: a bad field is refused before anything is stored."""
     pipeline, mapping = values.get("pipeline") or None, values.get("mapping") or None
@@ -77,7 +134,23 @@ def read_fields(values: Mapping[str, str], catalog: PipelineCatalog) -> UploadFi
         content_types.check_pipeline(catalog, pipeline, mapping)
         content_types.check_field_request(catalog, pipeline, options)
     priority = _parse_priority(values["priority"]) if values.get("priority") else None
-    return UploadFields(pipeline, mapping, priority, options)
+    schedule = read_schedule(values.get("run_at"), values.get("after"))
+    return UploadFields(pipeline, mapping, priority, options, schedule, values.get("url") or None)
+
+
+def read_schedule(run_at: str | None, after: str | None) -> Schedule:
+    """`after`: ids with commas between them."""
+    not_before = parse_instant(run_at, at="run_at") if run_at else None
+    if not_before is not None:
+        now = datetime.now(UTC)
+        if not_before < now - PAST:
+            raise bad_param("run_at", "is over; give a time to come, or leave it out")
+        if not_before > now + FUTURE:
+            raise bad_param("run_at", "is more than a year ahead")
+    names = list(dict.fromkeys(name.strip() for name in (after or "").split(",") if name.strip()))
+    if len(names) > MOST_AFTER:
+        raise bad_param("after", f"names more than {MOST_AFTER} jobs")
+    return Schedule(not_before, tuple(JobId(parse_id(name, at="after")) for name in names))
 
 
 def _parse_priority(text: str) -> int:
@@ -114,13 +187,43 @@ class UploadContext:
 
 async def receive(request: Request, context: UploadContext) -> ReceivedUpload:
     """Read the whole body. Whatever stops it, nothing that was staged is left."""
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if "url" in context.fields and kind in {JSON_TYPE, FORM_TYPE}:
+        return await _receive_address(request, context, kind)
     reader = UploadReader(context, request.query_params)
     try:
         await reader.read(request)
+        if address := reader.fields.url:
+            reader.add(await _fetch(address, context))
         return reader.finish()
     except BaseException:
         await reader.abort()
         raise
+
+
+async def _receive_address(request: Request, context: UploadContext, kind: str) -> ReceivedUpload:
+    """No file, only the address of one and what shall be done with it."""
+    if kind == JSON_TYPE:
+        asked = (await read_json(request, AddressRequest)).to_values()
+    else:
+        asked = dict(parse_qsl((await read_limited(request)).decode("utf-8", "replace")))
+    given = {**dict(request.query_params), **asked}
+    values = {name: given[name] for name in context.fields if name in given}
+    if too_long := [name for name, text in values.items() if len(text) > context.fields[name]]:
+        raise DocmillError("BAD_REQUEST", f"the field {too_long[0]} is too long")
+    fields = context.read_fields(values, context.catalog)
+    if fields.url is None:
+        raise DocmillError("NO_FILE", "neither a file nor an address")
+    return ReceivedUpload(fields, [await _fetch(fields.url, context)])
+
+
+async def _fetch(url: str, context: UploadContext) -> StagedFile | RefusedFile:
+    try:
+        return await fetch_file(url, context.store, context.config)
+    except DocmillError as exc:
+        if exc.fault.status >= 500:
+            raise
+        return RefusedFile(url, exc)
 
 
 class UploadReader(FormReader):
@@ -137,6 +240,14 @@ class UploadReader(FormReader):
         self._stage: FileStage | None = None
         self._typed: bool = False
         self._skipped: int = 0
+
+    @property
+    def fields(self) -> UploadFields:
+        return self._read
+
+    def add(self, file: StagedFile | RefusedFile) -> None:
+        """One that came by another way."""
+        self._received.append(file)
 
     def finish(self) -> ReceivedUpload:
         if not self._received:

@@ -87,7 +87,10 @@ class JobModel(BaseModel):
     completed_at: Instant | None
     failed_at: Instant | None
     cancelled_at: Instant | None
-    run_at: Instant | None = Field(description="When a waiting retry begins")
+    run_at: Instant | None = Field(
+        description="When it runs at the earliest: its own time, or that of a waiting retry"
+    )
+    after: list[str] = Field(description="The jobs that it still waits for")
     leased_by: str | None
     lease_expires_at: Instant | None
     attempt_count: int
@@ -101,7 +104,7 @@ class JobModel(BaseModel):
 _COPIED: Final = tuple(
     name
     for name in JobModel.model_fields
-    if name in {f.name for f in fields(Job)} - {"id", "document_id", "duplicate_of"}
+    if name in {f.name for f in fields(Job)} - {"id", "document_id", "duplicate_of", "after"}
 )
 
 
@@ -113,6 +116,7 @@ async def build_job(job: Job, estimator: Estimator) -> JobModel:
         id=str(job.id),
         document_id=str(job.document_id),
         duplicate_of=str(job.duplicate_of) if job.duplicate_of else None,
+        after=[str(one) for one in job.after or ()],
         owner_session_id=owner.session_id,
         user_id=owner.user_id,
         filename=job.original_filename,

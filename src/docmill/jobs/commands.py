@@ -15,7 +15,7 @@ from rich.filesize import decimal
 from rich.table import Table
 from rich.text import Text
 
-from docmill.cli.console import complain, out, say, say_json
+from docmill.cli.console import complain, err, out, say, say_json
 from docmill.cli.output import Output, open_output
 from docmill.cli.remote import RemoteClient, Token, Url
 from docmill.cli.tables import STYLES, format_age, format_time, make_table, print_table
@@ -140,6 +140,49 @@ def cancel_jobs(ids: Ids, as_json: Json = False, url: Url = HERE, token: Token =
     _change("cancel", ids, RemoteClient(url, token), as_json=as_json)
 
 
+def boost_jobs(ids: Ids, as_json: Json = False, url: Url = HERE, token: Token = None) -> None:
+    """Move queued jobs ahead: of your other jobs, or as an administrator of everybody's.
+
+    docmill boost 3f2a
+    """
+    _change("boost", ids, RemoteClient(url, token), as_json=as_json)
+
+
+def make_link(
+    id: Id,  # noqa: A002
+    format: Annotated[  # noqa: A002
+        str | None, typer.Option(help=f"json, or of some pipelines {', '.join(FORMAT_NAMES)}.")
+    ] = None,
+    expires_in: Annotated[
+        int, typer.Option(min=60, max=604_800, help="Seconds; a week at most.")
+    ] = 86_400,
+    as_json: Json = False,
+    url: Url = HERE,
+    token: Token = None,
+) -> None:
+    """Print a link to a job's result that anybody may open until it expires.
+
+    docmill link 3f2a
+
+    docmill link 3f2a --format csv --expires-in 3600
+    """
+    link = asyncio.run(_fetch_link(RemoteClient(url, token), id, format, expires_in))
+    if as_json:
+        say_json(link)
+        return
+    say(link["url"])
+    if out.is_terminal:
+        err.print(f"Anybody may open it until {format_time(link['expires_at'])}.", style="dim")
+
+
+async def _fetch_link(
+    client: RemoteClient, job_id: str, form: str | None, expires_in: int
+) -> dict[str, Any]:
+    async with client:
+        found = await resolve_id(client, job_id)
+        return await client.link(found, form, expires_in=expires_in)
+
+
 @dataclass(frozen=True, slots=True)
 class JobChange:
     """What became of a wish to change one job."""
@@ -239,7 +282,7 @@ FACTS: Final = (
     "progress", "stage", "error_code", "error_message", "reason", "decision",
     "estimated_seconds_left", "priority",
     "attempt_count", "created_at", "queued_at", "run_at", "started_at", "completed_at", "failed_at",
-    "cancelled_at", "expires_at", "download_count", "leased_by", "duplicate_of",
+    "after", "cancelled_at", "expires_at", "download_count", "leased_by", "duplicate_of",
 )  # fmt: skip
 
 
@@ -263,6 +306,10 @@ def print_jobs(jobs: Iterable[Mapping[str, Any]]) -> None:
 def _describe_trouble(job: Mapping[str, Any]) -> str:
     if job["status"] == "processing":
         return f"{job['progress']} % {job['stage']}"
+    if job["status"] == "queued" and job.get("after"):
+        return f"waits for {', '.join(one[:8] for one in job['after'])}"
+    if job["status"] == "queued" and job["run_at"]:
+        return f"runs at {format_time(job['run_at'])}"
     says = job.get("reason") or job["error_message"]
     return f"{job['error_code']}: {says}" if job["error_code"] else ""
 
@@ -270,8 +317,9 @@ def _describe_trouble(job: Mapping[str, Any]) -> str:
 def print_job(job: Mapping[str, Any]) -> None:
     facts = Table(box=None, show_header=False, pad_edge=False)
     for name in FACTS:
-        if job.get(name) not in (None, ""):
-            facts.add_row(Text(name, "dim"), Text(str(job[name])))
+        if job.get(name) not in (None, "", []):
+            value = ", ".join(job[name]) if isinstance(job[name], list) else str(job[name])
+            facts.add_row(Text(name, "dim"), Text(value))
     print_table(facts)
     say("\nHistory")
     events = make_table("AT", "EVENT", "WORKER", "ABOUT")

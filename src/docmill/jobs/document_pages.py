@@ -27,6 +27,7 @@ from docmill.jobs.estimator import Estimator
 from docmill.jobs.formats import list_formats
 from docmill.jobs.pages import (
     can_retry,
+    count_noun,
     describe_progress,
     describe_reading,
     describe_trouble,
@@ -47,6 +48,7 @@ from docmill.web.site import CurrentOwner, CurrentSite, Site
 MOST_BYTES: Final = 4_000_000
 MOST_XML: Final = 100_000
 MOST_PAGES: Final = 200
+BOOSTS: Final = {"place": "moved ahead of its owner's others", "priority": "moved ahead of all"}
 EVENT_LABELS: Final = {
     **{str(status): status.row.event for status in Status},
     "created": Status.UPLOADED.row.event,
@@ -116,6 +118,7 @@ async def job_page(job_id: str, site: CurrentSite, owner: CurrentOwner) -> Respo
         "job.html",
         job=shown,
         active=job.status in ACTIVE,
+        waiting=job.status is Status.QUEUED,
         failed=can_retry(shown),
         actions=[one for one in shown.actions if one.name != "retry" and not settled],
         ready=ready,
@@ -168,9 +171,21 @@ def _describe_event(event: JobEvent) -> str:
         parts.append(fault.final if event.kind == "failed" else fault.says)
     if meta.get("recalled"):
         parts.append("went on from where an earlier attempt had come")
+    parts += _describe_schedule(event)
     if "what" in meta:
         parts.append({"upload": "the file", "result": "the result"}.get(meta["what"]))
     return " · ".join(str(part) for part in parts if part)
+
+
+def _describe_schedule(event: JobEvent) -> list[str]:
+    """When it was to run, what it waited for, and that it was moved ahead."""
+    meta = event.meta
+    said = [BOOSTS[meta["boosted"]]] if meta.get("boosted") in BOOSTS else []
+    if event.kind == "queued" and meta.get("run_at"):
+        said.append(f"runs at {meta['run_at'][:16].replace('T', ' ')} UTC")
+    if event.kind == "queued" and isinstance(meta.get("after"), list):
+        said.append(f"waits for {count_noun(len(meta['after']), 'other job')}")
+    return said
 
 
 async def _load_preview(site: Site, job: Job) -> Preview | None:

@@ -2,8 +2,9 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Annotated, Any, Final, Literal
 
@@ -14,8 +15,8 @@ from starlette.responses import RedirectResponse, Response, StreamingResponse
 
 from docmill.core import installed
 from docmill.core.faults import DocmillError
-from docmill.core.jobs import Job, JobId, Status
-from docmill.core.owners import Owner
+from docmill.core.jobs import Job, JobId, Status, StoredResult
+from docmill.core.plugins import Format
 from docmill.db.pool import connection, read_connection
 from docmill.documents.stored import open_stored
 from docmill.jobs import formats, queries, results
@@ -31,6 +32,7 @@ log = structlog.get_logger()
 
 router = APIRouter(prefix="/api", tags=["results"])
 
+PRIVATE: Final = {"cache-control": "private, no-store"}
 # Seconds between tries to forget what was downloaded; what is left then retention takes.
 FORGET_WAITS: Final = (0.5, 2, 8)
 SUFFIXES: Final = {"application/json": ".json", "application/xml": ".xml"}
@@ -95,60 +97,74 @@ async def download_result(
     original: Annotated[bool, Query(description="As it was read, before any review")] = False,
     draft: Annotated[bool, Query(description=DRAFT_HELP)] = False,
 ) -> Response:
-    if wanted := format or (form if form not in STORED_FORMS else None):
-        return await _download_as(site, owner, job_id, wanted, draft=draft)
     async with read_connection(site.pool) as conn:
         job = await find_own_job(conn, owner, job_id)
+    if wanted := format or (form if form not in STORED_FORMS else None):
+        written = await write_download(site, job, wanted, draft=draft)
+        return await send_written(site, job, written, PRIVATE)
+    async with read_connection(site.pool) as conn:
         if form == "data":
             result = await results.require_reading(conn, job, original=original)
         else:
             result = await results.require_result(conn, job, form, original=original)
+    headers = {**PRIVATE, "vary": "Accept-Encoding, Cookie"}
+    if params.accepts_gzip(accept_encoding):
+        headers["content-encoding"] = "gzip"
+    return await send_stored(site, job, result, headers)
+
+
+async def send_stored(
+    site: Site, job: Job, result: StoredResult, headers: Mapping[str, str]
+) -> Response:
+    """A result as it lies in the store, which is counted as a download."""
     checked = await open_stored(site.pool, site.store, result.key)
     with checked.closing_on_error():
-        async with connection(site.pool) as conn:
-            await queries.count_download(conn, job.id)
-    site.changes.ring()
-    headers = {
-        "content-disposition": _download_header(job, SUFFIXES.get(result.content_type, "")),
-        "cache-control": "private, no-store",
-        "vary": "Accept-Encoding, Cookie",
-    }
-    packed = params.accepts_gzip(accept_encoding)
-    if packed:
-        headers["content-encoding"] = "gzip"
+        await _count(site, job)
+    ending = SUFFIXES.get(result.content_type, "")
     return CheckedResponse(
         checked,
-        headers=headers,
+        headers={**headers, "content-disposition": _download_header(job, ending)},
         media_type=result.content_type,
-        packed=packed,
+        packed="content-encoding" in headers,
         handover=DeleteAfterDownload(site, job) if site.config.delete_on_download else None,
     )
 
 
-async def _download_as(
-    site: Site, owner: Owner, job_id: str, name: str, *, draft: bool
-) -> Response:
+@dataclass(frozen=True, slots=True)
+class WrittenResult:
+    """A result in a form that is written when it is asked for."""
+
+    body: bytes
+    form: Format
+
+
+async def write_download(site: Site, job: Job, name: str, *, draft: bool = False) -> WrittenResult:
     """The data that was found, written anew in a form of its pipeline."""
-    async with read_connection(site.pool) as conn:
-        job = await find_own_job(conn, owner, job_id)
     offered = formats.find_formats(job.pipeline)
     if name not in offered:
         known = ", ".join([*filter(None, STORED_FORMS), *offered])
         raise params.bad_param("format", f"of {job.pipeline} there is {known}")
-    form = offered[name]
-    body = await formats.write_format(site, job, form, draft=draft)
+    body = await formats.write_format(site, job, offered[name], draft=draft)
+    return WrittenResult(body, offered[name])
+
+
+async def send_written(
+    site: Site, job: Job, written: WrittenResult, headers: Mapping[str, str]
+) -> Response:
+    await _count(site, job)
+    headers = {**headers, "content-disposition": _download_header(job, written.form.ending)}
+    kind = written.form.content_type
+    if not site.config.delete_on_download:
+        return Response(written.body, media_type=kind, headers=headers)
+    return HandedOver(
+        written.body, DeleteAfterDownload(site, job), headers=headers, media_type=kind
+    )
+
+
+async def _count(site: Site, job: Job) -> None:
     async with connection(site.pool) as conn:
         await queries.count_download(conn, job.id)
     site.changes.ring()
-    headers = {
-        "content-disposition": _download_header(job, form.ending),
-        "cache-control": "private, no-store",
-    }
-    if not site.config.delete_on_download:
-        return Response(body, media_type=form.content_type, headers=headers)
-    return HandedOver(
-        body, DeleteAfterDownload(site, job), headers=headers, media_type=form.content_type
-    )
 
 
 class DeleteAfterDownload:
@@ -197,7 +213,6 @@ def _download_header(job: Job, ending: str) -> str:
     return attachment_header((PurePath(job.original_filename).stem or "result") + ending)
 
 
-PARTIAL_HEADERS: Final = {"cache-control": "private, no-store"}
 PARTIAL_STATUSES: Final = (Status.QUEUED, Status.PROCESSING, Status.FAILED)
 
 
@@ -246,7 +261,7 @@ async def partial_result(
     else:
         facts = {"job_id": str(job.id), "status": str(job.status), "pages_read": count}
         body, kind = _write_json(site, job.id, facts), "application/json"
-    return StreamingResponse(body, media_type=kind, headers=PARTIAL_HEADERS)
+    return StreamingResponse(body, media_type=kind, headers=PRIVATE)
 
 
 async def _write_json(site: Site, job_id: JobId, facts: dict[str, Any]) -> AsyncIterator[str]:

@@ -74,11 +74,28 @@ def describe_progress(job: Job, shape: JobModel) -> str:
             return f"refused as {find_rooms().title_of(job.mapping or '')}"
         return f"after {format_span((job.failed_at - job.started_at).total_seconds())}"
     parts = [job.stage] if job.status is Status.PROCESSING and job.stage else []
+    if waits := _describe_wait(job):
+        return waits
     if job.run_at:
         parts.append("waits to try again")
     if shape.estimated_seconds_left is not None:
         parts.append(format_left(shape.estimated_seconds_left))
     return " · ".join(parts)
+
+
+def _describe_wait(job: Job) -> str:
+    """What its owner wanted to come first; nobody knows how long that takes."""
+    if job.status is not Status.QUEUED:
+        return ""
+    if job.after:
+        return f"Waits for {count_noun(len(job.after), 'other job')}"
+    if job.run_at and job.run_at == job.not_before:
+        return f"Runs at {job.run_at:%d %b %Y, %H:%M} UTC"
+    return ""
+
+
+def count_noun(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 router = APIRouter(include_in_schema=False)

@@ -15,7 +15,7 @@ import structlog
 from docmill.core import failpoints, installed, plugins
 from docmill.core.faults import DocmillError
 from docmill.db.pool import Connection, Outage
-from docmill.documents import queries
+from docmill.documents import direct, queries
 from docmill.jobs import results
 from docmill.queue import steps
 from docmill.queue.rescue import Upkeep, fail_waiting_jobs, rescue_jobs
@@ -26,6 +26,7 @@ log = structlog.get_logger()
 Task = Callable[[Upkeep], Awaitable[object]]
 
 BATCH: Final = 200
+UPLOADS_EVERY: Final = timedelta(minutes=15)
 ORPHAN_AGE: Final = timedelta(hours=1)
 # What failed is tried again so soon; a sweep would otherwise wait for the next day.
 AGAIN_SECONDS: Final = 60.0
@@ -38,6 +39,7 @@ def make_loops(upkeep: Upkeep) -> dict[str, Callable[[], Coroutine[None, None, N
         tasks["refusals"] = (fail_waiting_jobs, upkeep.rescue_every)
     if upkeep.sweep_every:
         tasks["retention"] = (sweep, upkeep.sweep_every)
+        tasks["uploads"] = (sweep_uploads, min(upkeep.sweep_every, UPLOADS_EVERY))
     return {name: partial(_repeat, name, *task, upkeep) for name, task in tasks.items()}
 
 
@@ -68,6 +70,7 @@ async def sweep(upkeep: Upkeep) -> None:
     """Retention. It may stop anywhere and go on: bytes go first, their row learns of it after."""
     await _expire_results(upkeep)
     await _expire_uploads(upkeep)
+    await sweep_uploads(upkeep)
     await _archive_events(upkeep)
     await _remove_orphans(upkeep)
     async with upkeep.pool.connection() as conn:
@@ -80,6 +83,19 @@ async def sweep(upkeep: Upkeep) -> None:
         if room.upkeep:
             await plugins.resolve(room.upkeep)(upkeep.pool, upkeep.store)
     log.info("upkeep.swept")
+
+
+async def sweep_uploads(upkeep: Upkeep) -> None:
+    """What clients put into the store themselves and did not complete, or put there once more."""
+    while True:
+        async with upkeep.pool.connection() as conn:
+            batch = await direct.list_over(conn, BATCH)
+        for upload_id, key in batch:
+            await upkeep.store.delete(key)
+            async with upkeep.pool.connection() as conn:
+                await direct.forget_upload(conn, upload_id)
+        if len(batch) < BATCH:
+            return
 
 
 async def _expire_results(upkeep: Upkeep) -> None:
@@ -127,7 +143,7 @@ async def _archive_events(upkeep: Upkeep) -> None:
 async def _remove_orphans(upkeep: Upkeep) -> None:
     """Files that no row knows: left by a crash between storing and writing down."""
     before = datetime.now(UTC) - ORPHAN_AGE
-    for prefix in ("uploads", "results"):
+    for prefix in ("uploads", "results", "direct"):
         async for page in upkeep.store.pages(prefix):
             keys = [item.key for item in page if item.changed_at < before]
             async with upkeep.pool.connection() as conn:

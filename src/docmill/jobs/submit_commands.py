@@ -5,6 +5,7 @@ from asyncio import sleep
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any, Final
 
@@ -20,11 +21,12 @@ from docmill.cli.files import (
     printable_path,
 )
 from docmill.cli.progress import ProgressBoard
-from docmill.cli.remote import RemoteClient, Token, Url
+from docmill.cli.remote import CountedFile, RemoteClient, Token, Url
 from docmill.client.answers import Refused
-from docmill.client.asynchronous import HERE
+from docmill.client.asynchronous import HERE, is_address
 from docmill.core import field_request
 from docmill.core.jobs import Status
+from docmill.jobs.commands import resolve_id
 
 REQUESTS_AT_ONCE: Final = 3
 # A request has a price of its own, which small files share. docmill takes twenty, unless it is
@@ -55,11 +57,21 @@ class SubmittedFile:
 
 def submit(
     files: Annotated[
-        list[Path], typer.Argument(metavar="FILE", help="What to upload: files and folders.")
+        list[str],
+        typer.Argument(metavar="FILE", help="What to upload: files, folders, https addresses."),
     ],
     pipeline: Annotated[str | None, typer.Option(help="What to do with them.")] = None,
     mapping: Annotated[str | None, typer.Option(help="The form of the result.")] = None,
     fields: Annotated[str | None, typer.Option(help=field_request.HELP, show_default=False)] = None,
+    at: Annotated[
+        str | None, typer.Option(help="Not before this time: 2026-01-31T12:00, or with +02:00.")
+    ] = None,
+    after: Annotated[
+        list[str] | None, typer.Option(help="Not before this job has completed; several times.")
+    ] = None,
+    direct: Annotated[
+        bool, typer.Option("--direct", help="Straight into the store, past docmill.")
+    ] = False,
     watch: Annotated[bool, typer.Option("--watch", "-w", help="Stay until all ended.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one row per file.")] = False,
     url: Url = HERE,
@@ -77,26 +89,47 @@ def submit(
     docmill submit scans/ more/*.pdf --pipeline extract --json
 
     docmill submit bill.pdf --pipeline extract --fields invoice_no:id,total:amount,due:date
+
+    docmill submit https://example.com/bill.pdf --at 2026-01-31T06:00
+
+    docmill submit summary.pdf --after 3f2a --after 77b1
     """
     named = {"pipeline": pipeline, "mapping": mapping, field_request.OPTION: fields}
+    named["run_at"] = _read_time(at) if at else None
     wanted = {name: value for name, value in named.items() if value}
     with ProgressBoard(err if as_json else out, quiet=as_json) as board:
-        sender = Submitter(wanted, board, watch=watch)
-        rows = asyncio.run(_submit_all(RemoteClient(url, token), files, sender))
+        sender = Submitter(wanted, board, watch=watch, direct=direct)
+        rows = asyncio.run(_submit_all(RemoteClient(url, token), files, sender, after or []))
     if as_json:
         say_json([row.to_json() for row in rows])
     if not all(row.success for row in rows):
         raise typer.Exit(1)
 
 
+def _read_time(text: str) -> str:
+    """A time without a zone is that of this machine."""
+    try:
+        return datetime.fromisoformat(text).astimezone(UTC).isoformat()
+    except (ValueError, OverflowError) as exc:
+        raise typer.BadParameter(
+            f"{text!r} is no time like 2026-01-31T12:00.", param_hint="--at"
+        ) from exc
+
+
 async def _submit_all(
-    client: RemoteClient, given: list[Path], sender: "Submitter"
+    client: RemoteClient, given: list[str], sender: "Submitter", after: Sequence[str]
 ) -> list[SubmittedFile]:
     async with client:
         # Says at once, and once, that nobody answers or that the token is bad.
         await client.ask("GET", "/api/jobs", params={"limit": 1})
-        files = await sender.choose_files(client, given)
-        return await sender.send_all(client, files)
+        sender.wait_for([await resolve_id(client, one) for one in after])
+        paths = [Path(one) for one in given if not is_address(one)]
+        files = await sender.choose_files(client, paths)
+        addresses = [one for one in given if is_address(one)]
+        return [
+            *await sender.send_all(client, files),
+            *await sender.send_addresses(client, addresses),
+        ]
 
 
 def group_batches(files: Iterable[tuple[Path, int]]) -> Iterator[list[Path]]:
@@ -116,17 +149,44 @@ def group_batches(files: Iterable[tuple[Path, int]]) -> Iterator[list[Path]]:
 class Submitter:
     """Sends files, some requests at a time, and keeps an eye on their jobs."""
 
-    def __init__(self, wanted: Mapping[str, str], board: ProgressBoard, *, watch: bool) -> None:
+    def __init__(
+        self, wanted: Mapping[str, str], board: ProgressBoard, *, watch: bool, direct: bool = False
+    ) -> None:
         self._wanted: Mapping[str, str] = wanted
+        self._direct: bool = direct
         self._board: ProgressBoard = board
         self._watch: bool = watch
         self._requests: asyncio.Semaphore = asyncio.Semaphore(REQUESTS_AT_ONCE)
         self._watched: asyncio.Semaphore = asyncio.Semaphore(WATCHED_AT_ONCE)
 
+    def wait_for(self, ids: Sequence[str]) -> None:
+        """All jobs run after these."""
+        if ids:
+            self._wanted = {**self._wanted, "after": ",".join(ids)}
+
+    async def send_addresses(
+        self, client: RemoteClient, addresses: Sequence[str]
+    ) -> list[SubmittedFile]:
+        """docmill fetches them, one after the other."""
+        self._board.expect(len(addresses))
+        return [await self._end(client, await self._send_address(client, one)) for one in addresses]
+
+    async def _send_address(self, client: RemoteClient, address: str) -> SubmittedFile:
+        form = {**self._wanted, "url": address}
+        try:
+            with self._board.line(address) as line:
+                answer = await client.patiently(
+                    lambda: client.ask("POST", "/api/upload", data=form),
+                    lambda exc: line.converting(0, f"waiting: {exc.says}"),
+                )
+        except Refused as exc:
+            return _make_refusal(address, exc)
+        return _read_outcome(address, answer)
+
     async def choose_files(self, client: RemoteClient, given: Sequence[Path]) -> list[Path]:
         """Those named, and those of the folders that docmill takes."""
         if not any(path.is_dir() for path in given):
-            return list(given)
+            return list(given)  # none at all where only addresses were given
         files, skipped = list_documents(given, await self._list_endings(client))
         if skipped:
             kinds = "1 file" if skipped == 1 else f"{skipped} files"
@@ -145,7 +205,7 @@ class Submitter:
 
     async def send_all(self, client: RemoteClient, files: Sequence[Path]) -> list[SubmittedFile]:
         sizes = [(path, path.stat().st_size if path.is_file() else 0) for path in files]
-        batches = list(group_batches(sizes))
+        batches = [[path] for path in files] if self._direct else list(group_batches(sizes))
         self._board.expect(len(files))
         found = await asyncio.gather(*(self._send(client, batch) for batch in batches))
         return [row for rows in found for row in rows]
@@ -153,19 +213,15 @@ class Submitter:
     async def _send(self, client: RemoteClient, batch: Sequence[Path]) -> list[SubmittedFile]:
         async with self._requests:
             rows = await self._upload(client, batch)
-        return list(
-            await asyncio.gather(
-                *(self._end(client, path, row) for path, row in zip(batch, rows, strict=True))
-            )
-        )
+        return list(await asyncio.gather(*(self._end(client, row) for row in rows)))
 
-    async def _end(self, client: RemoteClient, path: Path, row: SubmittedFile) -> SubmittedFile:
+    async def _end(self, client: RemoteClient, row: SubmittedFile) -> SubmittedFile:
         try:
             if self._watch and row.success:
-                row = await self._follow(client, path, row)
+                row = await self._follow(client, row)
         except Refused as exc:
-            row = _make_refusal(path, exc)
-        self._tell(path, row)
+            row = _make_refusal(row.file, exc)
+        self._tell(row)
         self._board.advance()
         return row
 
@@ -209,7 +265,7 @@ class Submitter:
             answer = await self._post(client, documents)
         except Refused as exc:
             if len(documents) == 1 or not exc.code:
-                return {one.path: _make_refusal(one.path, exc) for one in documents}
+                return {one.path: _make_refusal(str(one.path), exc) for one in documents}
             # Something in there is refused before the others are looked at: each on its own.
             rows: dict[Path, SubmittedFile] = {}
             for one in documents:
@@ -217,7 +273,7 @@ class Submitter:
             return rows
         outcomes = answer.get("jobs") or [answer]
         pairs = zip(documents, outcomes, strict=True)
-        return {one.path: _read_outcome(one.path, outcome) for one, outcome in pairs}
+        return {one.path: _read_outcome(str(one.path), outcome) for one, outcome in pairs}
 
     async def _post(
         self, client: RemoteClient, documents: Sequence[OpenDocument]
@@ -234,15 +290,18 @@ class Submitter:
             def waits(exc: Refused) -> None:
                 line.converting(0, f"waiting: {exc.says}")
 
+            if self._direct:
+                with CountedFile(documents[0].fd, report) as file:
+                    return await client.upload_directly(file, title, self._wanted)
             return await client.patiently(
                 lambda: client.upload(documents, self._wanted, report), waits
             )
 
-    async def _follow(self, client: RemoteClient, path: Path, row: SubmittedFile) -> SubmittedFile:
+    async def _follow(self, client: RemoteClient, row: SubmittedFile) -> SubmittedFile:
         """Until the job has ended."""
-        self._board.say(f"{printable_path(path)}: received, job {row.job_id}")
+        self._board.say(f"{printable_path(row.file)}: received, job {row.job_id}")
         async with self._watched:
-            with self._board.line(path.name) as line:
+            with self._board.line(row.file.rpartition("/")[2]) as line:
                 job = await client.follow(
                     row.job_id,
                     lambda job: line.converting(job["progress"], job["stage"] or job["label"]),
@@ -253,25 +312,26 @@ class Submitter:
         code = job["error_code"] or ""
         return replace(row, success=good, status=str(status), code=code, message=says)
 
-    def _tell(self, path: Path, row: SubmittedFile) -> None:
+    def _tell(self, row: SubmittedFile) -> None:
+        name = printable_path(row.file)
         if not row.success:
             told = f"{row.code}  {row.message}".strip()
-            self._board.say(f"{printable_path(path)}: {told}", "red")
+            self._board.say(f"{name}: {told}", "red")
             return
         said = Status(row.status).label if self._watch else "received"
         again = {"existing": " (sent before)", "requeued": " (failed before)"}.get(row.outcome, "")
-        self._board.say(f"{printable_path(path)}: {said}{again}, job {row.job_id}")
+        self._board.say(f"{name}: {said}{again}, job {row.job_id}")
 
 
-def _make_refusal(path: Path, exc: Refused) -> SubmittedFile:
+def _make_refusal(name: str, exc: Refused) -> SubmittedFile:
     says = f"{exc.says} {exc.advice}".strip()
-    return SubmittedFile(str(path), False, code=exc.code, message=says)
+    return SubmittedFile(name, False, code=exc.code, message=says)
 
 
-def _read_outcome(path: Path, outcome: Mapping[str, Any]) -> SubmittedFile:
+def _read_outcome(name: str, outcome: Mapping[str, Any]) -> SubmittedFile:
     if outcome["success"]:
         job: dict[str, Any] = outcome["job"]
-        return SubmittedFile(str(path), True, job["id"], outcome["outcome"], job["status"])
+        return SubmittedFile(name, True, job["id"], outcome["outcome"], job["status"])
     says = f"{outcome['error']}. {outcome.get('detail') or ''}".strip()
     wait = outcome.get("retryAfter")
-    return SubmittedFile(str(path), False, code=outcome["code"], message=says, wait=wait)
+    return SubmittedFile(name, False, code=outcome["code"], message=says, wait=wait)

@@ -16,7 +16,7 @@ from docmill.core.documents import clean_filename
 from docmill.core.faults import DocmillError
 from docmill.core.jobs import DocumentId
 from docmill.core.owners import Owner
-from docmill.db.pool import connection, read_connection
+from docmill.db.pool import read, read_connection, write
 from docmill.documents import accept, queries, quotas
 from docmill.documents import upload as uploads
 from docmill.documents.accept import Accepted, Acceptor, AcceptOutcome, JobRequest, StagedFile
@@ -25,6 +25,7 @@ from docmill.documents.upload import ReceivedUpload, RefusedFile
 from docmill.jobs.api import JobModel, UploadedDocument, build_document, build_job
 from docmill.jobs.estimator import Estimator
 from docmill.jobs.preferences import apply_preferences, read_preferences
+from docmill.services.outbound import LONGEST_URL
 from docmill.web import problems
 from docmill.web.config import QuotaConfig
 from docmill.web.limits import Grant, RequestSender
@@ -70,7 +71,7 @@ class UploadAnswer(FileOutcome):
 
 FORM: Final[dict[str, Any]] = {
     "type": "object",
-    "required": ["file"],
+    "anyOf": [{"required": ["file"]}, {"required": ["url"]}],
     "properties": {
         "file": {
             "type": "array",
@@ -78,6 +79,7 @@ FORM: Final[dict[str, Any]] = {
             "items": {"type": "string", "format": "binary"},
             "description": "One file or several",
         },
+        "url": {"type": "string", "maxLength": LONGEST_URL, "description": uploads.URL_HELP},
         "pipeline": {
             "type": "string",
             "maxLength": LONGEST_FIELD,
@@ -100,6 +102,15 @@ FORM: Final[dict[str, Any]] = {
             "description": f"{field_request.HELP}. The result has them under `asked`",
             "examples": ["invoice_no:id,total:amount,due:date"],
         },
+        "run_at": {
+            "type": "string",
+            "format": "date-time",
+            "description": uploads.RUN_AT_HELP,
+        },
+        "after": {
+            "type": "string",
+            "description": f"{uploads.AFTER_HELP}. With commas between them",
+        },
     },
 }
 DOCUMENTED: Final[dict[str, Any]] = {
@@ -111,7 +122,13 @@ DOCUMENTED: Final[dict[str, Any]] = {
             "description": "Repeat a request with its key, and it makes no second job",
         }
     ],
-    "requestBody": {"required": True, "content": {"multipart/form-data": {"schema": FORM}}},
+    "requestBody": {
+        "required": True,
+        "content": {
+            "multipart/form-data": {"schema": FORM},
+            "application/json": {"schema": uploads.AddressRequest.model_json_schema()},
+        },
+    },
 }
 
 
@@ -158,7 +175,7 @@ async def take_in(
         received = await uploads.receive(request, context)
         received = await _apply_rate_limit(request, site, sender, received)
         wanted = replace(wanted, request_key=key, quotas=site.config.quotas)
-        return await _accept_all(site, received, wanted)
+        return await accept_received(site, received, wanted)
     except DocmillError as exc:
         site.metrics.uploads.labels(exc.fault.code).inc()
         raise
@@ -166,14 +183,14 @@ async def take_in(
 
 async def check_sender(request: Request, site: Site, owner: Owner) -> RequestSender:
     """Who sends a file, if there is room for it and they may send one now."""
-    await _check_room(site)
+    await check_disk(site)
     await _check_quotas(site, owner)
     sender = site.limits.sender(request, owner)
     await _check_rate(request, site, sender)
     return sender
 
 
-async def _check_room(site: Site) -> None:
+async def check_disk(site: Site) -> None:
     fullness = await site.store.fullness()
     if fullness is not None and fullness > site.config.disk_limit:
         raise DocmillError("DISK_FULL", f"{fullness:.0%} used", retryAfter=60)
@@ -182,8 +199,8 @@ async def _check_room(site: Site) -> None:
 async def _check_quotas(site: Site, owner: Owner) -> None:
     """Who has no room left is told so before anything is read; the upload itself looks again."""
     if site.config.quotas != NO_QUOTAS:
-        async with connection(site.pool) as conn:
-            await quotas.check_room(conn, owner.key, site.config.quotas)
+        limits = site.config.quotas
+        await write(site.pool, lambda conn: quotas.check_room(conn, owner.key, limits))
 
 
 async def _check_rate(request: Request, site: Site, sender: RequestSender) -> None:
@@ -231,7 +248,7 @@ def _tell_limit(request: Request, grant: Grant) -> None:
     }
 
 
-async def _accept_all(
+async def accept_received(
     site: Site, received: ReceivedUpload, wanted: JobRequest
 ) -> list[FileOutcome]:
     """One file's fault is the answer; of several, each has its own outcome."""
@@ -242,11 +259,13 @@ async def _accept_all(
         mapping=asked.mapping,
         priority=asked.priority,
         options=asked.options,
+        schedule=asked.schedule,
     )
-    if wanted.preferred:
-        async with read_connection(site.pool) as conn:
-            preferred = await read_preferences(conn, wanted.owner.key)
-        wanted = apply_preferences(wanted, preferred, site.catalog, asked.pipeline)
+    try:
+        wanted = await _prefer(site, wanted, asked.pipeline)
+    except BaseException:
+        await received.abort()
+        raise
     outcomes: list[FileOutcome] = []
     for position, file in enumerate(received.files):
         try:
@@ -258,8 +277,15 @@ async def _accept_all(
                 raise
             outcomes.append(_describe_refused(site, file, exc))
         else:
-            outcomes.append(await _describe_accepted(site, accepted))
+            outcomes.append(await describe_accepted(site, accepted))
     return outcomes
+
+
+async def _prefer(site: Site, wanted: JobRequest, asked: str | None) -> JobRequest:
+    if not wanted.preferred:
+        return wanted
+    preferred = await read(site.pool, lambda conn: read_preferences(conn, wanted.owner.key))
+    return apply_preferences(wanted, preferred, site.catalog, asked)
 
 
 async def _accept(
@@ -270,7 +296,7 @@ async def _accept(
     return await accept.accept(site.find(Acceptor), file, wanted, position=position)
 
 
-async def _describe_accepted(site: Site, accepted: Accepted) -> FileOutcome:
+async def describe_accepted(site: Site, accepted: Accepted) -> FileOutcome:
     site.metrics.uploads.labels(str(accepted.outcome)).inc()
     job = await build_job(accepted.job, site.find(Estimator))
     return FileOutcome(

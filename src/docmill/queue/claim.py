@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from psycopg.rows import class_row
 
+from docmill.core.faults import FAULTS
 from docmill.core.jobs import Claimed
 from docmill.core.owners import OwnerKey
 from docmill.db.pool import Connection
@@ -41,14 +42,78 @@ async def promote(conn: Connection, limit: int) -> int:
     return (await conn.execute(PROMOTE, (limit,))).rowcount
 
 
+# What a prerequisite's end means for the jobs that wait for it: they become due, wait for the rest,
+# or fail with it. One that completed counts although it was deleted since.
+RELEASE: Final = """
+WITH looked AS MATERIALIZED (
+    DELETE FROM dependency_checks WHERE id IN (
+           SELECT id FROM dependency_checks ORDER BY id LIMIT %(limit)s FOR UPDATE SKIP LOCKED)
+    RETURNING job_id, done),
+waiting AS MATERIALIZED (
+    SELECT id, owner, after FROM jobs
+     WHERE id IN (SELECT job_id FROM looked) AND status = 'queued' AND after IS NOT NULL
+     ORDER BY id FOR UPDATE),
+held AS MATERIALIZED (
+    SELECT owner FROM owners WHERE owner IN (SELECT owner FROM waiting) ORDER BY owner FOR UPDATE),
+awaited AS MATERIALIZED (
+    SELECT waiting.id, named.id AS after_id, coalesce(other.status, 'deleted') AS status
+      FROM waiting CROSS JOIN unnest(waiting.after) AS named(id)
+      LEFT JOIN jobs other ON other.id = named.id
+     WHERE (SELECT count(*) FROM held) > 0 AND other.status IS DISTINCT FROM 'complete'
+       AND NOT EXISTS (SELECT FROM looked WHERE job_id = waiting.id AND done = named.id)),
+judged AS MATERIALIZED (
+    SELECT waiting.id, rest.after, broken.after_id, broken.status AS ended
+      FROM waiting
+      CROSS JOIN LATERAL (SELECT array_agg(after_id) AS after FROM awaited
+                           WHERE awaited.id = waiting.id) AS rest
+      LEFT JOIN LATERAL (SELECT after_id, status FROM awaited WHERE awaited.id = waiting.id
+                            AND status IN ('failed', 'cancelled', 'deleted')
+                          LIMIT 1) AS broken ON true),
+moved AS (
+    UPDATE jobs
+       SET status = CASE WHEN ended IS NULL THEN 'queued' ELSE 'failed' END, after = judged.after,
+           run_at = CASE WHEN ended IS NOT NULL THEN NULL
+                         WHEN judged.after IS NOT NULL THEN jobs.run_at
+                         ELSE greatest(now(), jobs.not_before) END,
+           queued_at = CASE WHEN judged.after IS NULL THEN now() ELSE jobs.queued_at END,
+           failed_at = CASE WHEN ended IS NOT NULL THEN now() END,
+           error_code = CASE WHEN ended IS NOT NULL THEN 'AFTER_FAILED' END,
+           error_message = CASE WHEN ended IS NOT NULL THEN %(message)s END,
+           reason = CASE WHEN ended IS NOT NULL
+                         THEN 'It was to run after job ' || judged.after_id || ', which '
+                              || CASE ended WHEN 'failed' THEN '' ELSE 'was ' END || ended || '.'
+                    END
+      FROM judged
+     WHERE jobs.id = judged.id
+       AND (ended IS NOT NULL
+            OR coalesce(cardinality(judged.after), 0) < cardinality(jobs.after))
+    RETURNING jobs.id, jobs.status, jobs.after, jobs.run_at, jobs.error_code, judged.after_id),
+told AS (
+    INSERT INTO job_events (job_id, kind, meta)
+    SELECT id, status, jsonb_strip_nulls(jsonb_build_object(
+               'from', 'queued', 'to', status, 'code', error_code, 'after', to_jsonb(after_id),
+               'run_at', CASE WHEN error_code IS NULL THEN run_at END))
+      FROM moved WHERE status = 'failed' OR after IS NULL)
+SELECT count(*) FROM moved
+"""
+
+
+async def release(conn: Connection, limit: int) -> int:
+    """Look at jobs whose prerequisites have ended; how many of them changed."""
+    args = {"limit": limit, "message": FAULTS["AFTER_FAILED"].says}
+    row = await (await conn.execute(RELEASE, args)).fetchone()
+    return row[0] if row else 0
+
+
 NEXT_DUE: Final = """
-SELECT extract(epoch FROM min(run_at) - now())::float8 FROM jobs
+SELECT CASE WHEN EXISTS (SELECT FROM dependency_checks) THEN 0
+            ELSE extract(epoch FROM min(run_at) - now()) END::float8 FROM jobs
  WHERE status = 'queued' AND run_at IS NOT NULL
 """
 
 
 async def seconds_until_due(conn: Connection) -> float | None:
-    """Seconds until the next waiting job is due."""
+    """Seconds until the next waiting job is due, or is to be looked at."""
     row = await (await conn.execute(NEXT_DUE)).fetchone()
     return row[0] if row else None
 

@@ -4,7 +4,9 @@ Whoever changes several jobs in one transaction locks the job rows first and the
 order; the trigger takes the owner's lock with every change, and two orders would deadlock.
 """
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
 
@@ -12,7 +14,7 @@ from psycopg.rows import class_row
 from psycopg.types.json import Jsonb
 
 from docmill.core.faults import DocmillError
-from docmill.core.jobs import DocumentId, Job, JobId, Status
+from docmill.core.jobs import DocumentId, Job, JobId, Schedule, Status
 from docmill.core.owners import Owner, OwnerKey, may_see
 from docmill.core.texts import clean_text
 from docmill.db.pool import Connection
@@ -29,6 +31,7 @@ class NewJob:
     priority: int
     dedupe_key: str | None
     duplicate_of: JobId | None = None
+    schedule: Schedule = field(default_factory=Schedule)
 
 
 ADD_JOB: Final = """
@@ -62,6 +65,7 @@ async def add_job(conn: Connection, job: NewJob) -> None:
 # The tag is one past the owner's last, but never behind the queue's head: an owner who floods the
 # queue waits behind himself, and one who comes later starts at the head. An empty queue has no
 # head, so the clock (in microseconds, faster than any enqueuing) stands in: debts are forgotten.
+# Who waits for others waits until the end of time, unless `claim.release` finds that they ended.
 ENQUEUE: Final = """
 WITH tag AS (
     UPDATE owners
@@ -79,13 +83,20 @@ ready AS (
            error_code = NULL, error_message = NULL, failed_at = NULL, attempt_count = 0,
            tries_before = tries_before + attempt_count,
            reason = NULL, reading_key = NULL, decision = NULL, summary = NULL, expires_at = NULL,
-           pipeline = coalesce(requested_pipeline, pipeline)
+           pipeline = coalesce(requested_pipeline, pipeline),
+           not_before = %(not_before)s::timestamptz, after = %(after)s::uuid[],
+           run_at = CASE WHEN %(after)s::uuid[] IS NOT NULL THEN timestamptz '9999-01-01 00:00Z'
+                         WHEN %(not_before)s::timestamptz > now() THEN %(not_before)s END
       FROM tag
      WHERE id = %(id)s AND status = %(was)s
-    RETURNING id, priority)
+    RETURNING id, priority, not_before, after),
+checked AS (
+    INSERT INTO dependency_checks (job_id)
+    SELECT id FROM ready WHERE after IS NOT NULL AND %(was)s = 'failed')
 INSERT INTO job_events (job_id, kind, meta)
 SELECT id, CASE WHEN %(was)s = 'failed' THEN 'retry' ELSE 'queued' END,
-       jsonb_build_object('from', %(was)s::text, 'to', 'queued', 'priority', priority)
+       jsonb_strip_nulls(jsonb_build_object('from', %(was)s::text, 'to', 'queued',
+           'priority', priority, 'run_at', not_before, 'after', to_jsonb(after)))
   FROM ready
 """
 
@@ -98,14 +109,23 @@ async def enqueue(conn: Connection, job: NewJob) -> None:
 LOCK: Final = "SELECT FROM jobs WHERE id = %s FOR UPDATE"
 
 
-async def retry_job(conn: Connection, job: Job) -> bool:
-    """Queue a failed job again with a fresh budget; False when it is not failed any more."""
+async def retry_job(conn: Connection, job: Job, schedule: Schedule | None = None) -> bool:
+    """Queue a failed job again with a fresh budget; False when it is not failed any more.
+
+    By its own schedule, or another one.
+    """
     await conn.execute(LOCK, (job.id,))  # the job before its owner, as everybody does
-    return (await conn.execute(ENQUEUE, _enqueue_args(job, was=Status.FAILED))).rowcount == 1
+    args = _enqueue_args(job, was=Status.FAILED, schedule=schedule)
+    return (await conn.execute(ENQUEUE, args)).rowcount == 1
 
 
-def _enqueue_args(job: NewJob | Job, *, was: Status) -> dict[str, Any]:
+def _enqueue_args(
+    job: NewJob | Job, *, was: Status, schedule: Schedule | None = None
+) -> dict[str, Any]:
+    wanted = schedule or job.schedule
     return {
+        "not_before": wanted.not_before,
+        "after": list(wanted.after) or None,
         "id": job.id,
         "owner": job.owner,
         "pipeline": job.pipeline,
@@ -119,11 +139,13 @@ SHOWN: Final = """
 SELECT j.id, j.document_id, j.owner, d.original_filename, d.content_type, d.bytes, d.sha256,
        d.source, d.upload_key, j.pipeline, j.mapping, j.status, j.priority, j.progress, j.stage,
        j.result_key, j.error_code, j.error_message, j.created_at, j.updated_at, j.queued_at,
-       j.started_at, j.completed_at, j.failed_at, j.cancelled_at, j.run_at, j.leased_by,
+       j.started_at, j.completed_at, j.failed_at, j.cancelled_at, j.leased_by,
        j.lease_expires_at, j.claim, j.tries_before + j.attempt_count AS attempt_count,
        j.expires_at, j.download_count, j.first_downloaded_at, j.duplicate_of,
        coalesce(j.requested_pipeline, j.pipeline) AS requested_pipeline, j.decision, j.reason,
-       j.summary, j.reading_key, d.pages
+       j.summary, j.reading_key, d.pages, j.not_before, j.after,
+       CASE WHEN j.status = 'queued' AND j.after IS NOT NULL THEN j.not_before ELSE j.run_at END
+           AS run_at
   FROM jobs j JOIN documents d ON d.id = j.document_id
 """
 FIND_JOB: Final = SHOWN + " WHERE j.id = %s"
@@ -174,6 +196,34 @@ async def find_twin(conn: Connection, dedupe_key: str) -> JobId | None:
     """The job that already stands for this content. `owners.introduce` about the key first."""
     row = await (await conn.execute(FIND_TWIN, (dedupe_key,))).fetchone()
     return row[0] if row else None
+
+
+LOCK_PREREQUISITES: Final = """
+SELECT id, status, created_at FROM jobs WHERE id = ANY(%(ids)s) AND owner = %(owner)s
+ ORDER BY id FOR SHARE
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Prerequisite:
+    """A job that another one is to run after."""
+
+    id: JobId
+    status: str
+    created_at: datetime
+
+
+async def lock_prerequisites(
+    conn: Connection, owner: OwnerKey, ids: Sequence[JobId]
+) -> dict[JobId, Prerequisite]:
+    """The owner's jobs of these ids as they stand; they stay so until COMMIT.
+
+    So a job that is written down as waiting for them is told of their ends.
+    """
+    async with conn.cursor(row_factory=class_row(Prerequisite)) as cur:
+        args = {"ids": list(ids), "owner": owner}
+        found = await (await cur.execute(LOCK_PREREQUISITES, args)).fetchall()
+    return {one.id: one for one in found}
 
 
 FIND_REQUEST: Final = """
@@ -275,7 +325,7 @@ async def ensure_owner(conn: Connection, owner: OwnerKey, *, about: str = "") ->
 
 async def find_own_job(conn: Connection, owner: Owner, job_id: str) -> Job:
     """The job, if there is one and it is the asker's."""
-    job = await _find_job(conn, job_id)
+    job = await find_job_by_text(conn, job_id)
     if job.owner != owner.key:
         raise DocmillError("FORBIDDEN", jobId=str(job.id))
     return job
@@ -283,13 +333,14 @@ async def find_own_job(conn: Connection, owner: Owner, job_id: str) -> Job:
 
 async def find_visible_job(conn: Connection, owner: Owner, job_id: str) -> Job:
     """The job, if there is one and the asker may look at it: it may be a desk's."""
-    job = await _find_job(conn, job_id)
+    job = await find_job_by_text(conn, job_id)
     if not may_see(owner, job.owner):
         raise DocmillError("FORBIDDEN", jobId=str(job.id))
     return job
 
 
-async def _find_job(conn: Connection, job_id: str) -> Job:
+async def find_job_by_text(conn: Connection, job_id: str) -> Job:
+    """Anybody's job: who asks must have a right to it by something else than being its owner."""
     try:
         job = await find_job(conn, JobId(UUID(job_id)))
     except ValueError:

@@ -89,8 +89,8 @@ WITH gone AS MATERIALIZED (
     HAVING bool_and(b.state <> 'closed')),
 picked AS MATERIALIZED (
     SELECT jobs.id, jobs.owner FROM jobs, gone
-     WHERE jobs.status = 'queued' AND jobs.pipeline = %(pipeline)s
-       AND greatest(jobs.queued_at, gone.since) < now() - %(patience)s
+     WHERE jobs.status = 'queued' AND jobs.pipeline = %(pipeline)s AND jobs.after IS NULL
+       AND greatest(jobs.queued_at, jobs.not_before, gone.since) < now() - %(patience)s
      ORDER BY jobs.id LIMIT 100 FOR UPDATE OF jobs SKIP LOCKED),
 held AS MATERIALIZED (
     SELECT owner FROM owners WHERE owner IN (SELECT owner FROM picked) ORDER BY owner FOR UPDATE),

@@ -241,6 +241,10 @@ class Worker:
             return
         self._promote_at = now + PROMOTING
         async with self._links.pool.connection() as conn:
+            released = await claim.release(conn, 100)
+        if released:
+            self._links.changes.ring()
+        async with self._links.pool.connection() as conn:
             await claim.promote(conn, 100)
 
     async def _adopt(self) -> None:

@@ -35,6 +35,14 @@ class ObjectInfo:
     metadata: Metadata | None = None  # None in a listing, which may not know
 
 
+@dataclass(frozen=True, slots=True)
+class SignedPut:
+    """A request that anybody may make for a while: PUT the bytes, with exactly these headers."""
+
+    url: str
+    headers: Mapping[str, str]
+
+
 class Store(Protocol):
     """Failures are DocmillErrors: IO_ERROR, DISK_FULL, or EXPIRED for a key that is not there."""
 
@@ -87,6 +95,13 @@ class Store(Protocol):
 
     async def signed_url(self, key: str, *, expires: timedelta) -> str | None:
         """An address that works for anybody until then; None where the store has none."""
+        ...
+
+    async def signed_put(self, key: str, size: int, *, expires: timedelta) -> SignedPut | None:
+        """Where anybody may put an object of this size until then; None where there is no such.
+
+        Not every store refuses other sizes: who asked for it looks at what came.
+        """
         ...
 
     async def fullness(self) -> float | None:

@@ -13,7 +13,7 @@ from google.auth.exceptions import GoogleAuthError
 from google.cloud import storage
 from google.cloud.storage.exceptions import DataCorruption, InvalidResponse
 
-from docmill.storage.contract import CHUNK, PAGE, Metadata, ObjectInfo, merge_metadata
+from docmill.storage.contract import CHUNK, PAGE, Metadata, ObjectInfo, SignedPut, merge_metadata
 from docmill.storage.names import key_of, name_of
 from docmill.storage.remote import RemoteStore
 from docmill.storage.retry import StoreError
@@ -140,6 +140,17 @@ class GcsDriver:
                     yield found
 
     def sign(self, key: str, expires: timedelta) -> str | None:
+        return self._sign(key, expires, "GET", {})
+
+    def sign_put(self, key: str, size: int, expires: timedelta) -> SignedPut | None:
+        """The store itself refuses another size."""
+        headers = {"x-goog-content-length-range": f"{size},{size}"}
+        url = self._sign(key, expires, "PUT", headers)
+        return url and SignedPut(url, headers)
+
+    def _sign(
+        self, key: str, expires: timedelta, method: str, headers: Mapping[str, str]
+    ) -> Any | None:
         """Only with a key of our own; credentials of the machine itself cannot sign."""
         # The client keeps what it found, and has no public name for it.
         signer = self._client._credentials  # noqa: SLF001
@@ -149,7 +160,8 @@ class GcsDriver:
             return self._blob(key).generate_signed_url(
                 version="v4",
                 expiration=expires,
-                method="GET",
+                method=method,
+                headers=dict(headers),
                 api_access_endpoint=self._endpoint or "https://storage.googleapis.com",
             )
 

@@ -367,6 +367,9 @@ class LocalStore:
     async def signed_url(self, key: str, *, expires: timedelta) -> None:
         """A folder has no addresses; the web part makes and serves its own."""
 
+    async def signed_put(self, key: str, size: int, *, expires: timedelta) -> None:
+        """The same goes for what is put there."""
+
     async def fullness(self) -> float:
         usage = await call_with_retries(shutil.disk_usage, self.root)
         return usage.used / (usage.used + usage.free)

@@ -12,14 +12,14 @@ from contextlib import contextmanager
 from datetime import timedelta
 from email.errors import HeaderParseError
 from email.header import decode_header, make_header
-from typing import Any, BinaryIO, Final, cast
+from typing import Any, BinaryIO, Final, Literal, cast
 
 import obstore
 import structlog
 from obstore import exceptions
 from obstore.store import AzureStore, S3Store
 
-from docmill.storage.contract import CHUNK, PAGE, Metadata, ObjectInfo, merge_metadata
+from docmill.storage.contract import CHUNK, PAGE, Metadata, ObjectInfo, SignedPut, merge_metadata
 from docmill.storage.names import key_of, name_of
 from docmill.storage.remote import RemoteStore, spool_chunks
 from docmill.storage.retry import StoreError
@@ -298,11 +298,20 @@ class ObjectDriver:
                 return
 
     def sign(self, key: str, expires: timedelta) -> str | None:
+        return self._sign(key, "GET", expires)
+
+    def sign_put(self, key: str, size: int, expires: timedelta) -> SignedPut | None:
+        """Azure wants the kind of object named in every such request."""
+        url = self._sign(key, "PUT", expires)
+        kind = {"x-ms-blob-type": "BlockBlob"} if isinstance(self._bucket, AzureStore) else {}
+        return SignedPut(url, kind) if url else None
+
+    def _sign(self, key: str, method: Literal["GET", "PUT"], expires: timedelta) -> str | None:
         if not is_plain(self._name(key)):
             return None
         with translate_errors():
             try:
-                return obstore.sign(self._bucket, "GET", self._path(key), expires)
+                return obstore.sign(self._bucket, method, self._path(key), expires)
             except exceptions.NotSupportedError:
                 return None
 

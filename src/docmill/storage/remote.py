@@ -14,7 +14,7 @@ from typing import BinaryIO, Final, Protocol, cast
 
 import httpx2
 
-from docmill.storage.contract import CHUNK, Metadata, ObjectInfo, Writer
+from docmill.storage.contract import CHUNK, Metadata, ObjectInfo, SignedPut, Writer
 from docmill.storage.retry import StoreError, as_fault, call_with_retries
 
 FETCH: Final = timedelta(minutes=10)
@@ -41,6 +41,7 @@ class Driver(Protocol):
 
     def pages(self, prefix: str, after: str) -> Iterator[list[ObjectInfo]]: ...
     def sign(self, key: str, expires: timedelta) -> str | None: ...
+    def sign_put(self, key: str, size: int, expires: timedelta) -> SignedPut | None: ...
     def close(self) -> None: ...
 
 
@@ -127,6 +128,9 @@ class RemoteStore:
 
     async def signed_url(self, key: str, *, expires: timedelta) -> str | None:
         return await call_with_retries(self._driver.sign, key, expires)
+
+    async def signed_put(self, key: str, size: int, *, expires: timedelta) -> SignedPut | None:
+        return await call_with_retries(self._driver.sign_put, key, size, expires)
 
     async def fullness(self) -> None:
         """Others care for their space."""

@@ -63,6 +63,8 @@ class WebConfig:
     trusted_proxies: tuple[str, ...] = ()
     # Networks that are not public and may be reached all the same.
     webhook_allow: tuple[str, ...] = ()
+    # The same for addresses that files are fetched from.
+    fetch_allow: tuple[str, ...] = ()
     disk_limit: float = 0.9
     default_pipeline: str = AUTO
     documents_pipeline: str = "extract"

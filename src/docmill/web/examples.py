@@ -19,6 +19,9 @@ METHODS: Final = {
     "GET /api/jobs/{job_id}/download": "data = docmill.download(id)",
     "POST /api/jobs/{job_id}/retry": "job = docmill.retry(id)",
     "POST /api/jobs/{job_id}/cancel": "job = docmill.cancel(id)",
+    "POST /api/jobs/{job_id}/boost": "priority = docmill.boost(id)",
+    "POST /api/jobs/{job_id}/links": "link = docmill.link(id, expires_in=3600)",
+    "POST /api/uploads": 'job = docmill.submit("invoice.pdf", direct=True)',
     "GET /api/jobs": "jobs = docmill.jobs(20)",
 }
 # Stands for the id of a job inside a body.
@@ -43,16 +46,26 @@ BODIES: Final[Mapping[str, Any]] = {
     "PUT /api/profile": {"tin": "01.234.567.8-901.000", "trx_code": "04"},
     "POST /api/keys": {"name": "nightly import", "scopes": ["read"], "expires_days": 90},
     "POST /api/reprocess": {"pipeline": "invoice"},
+    "POST /api/uploads": {"filename": "invoice.pdf", "bytes": 48213, "pipeline": "invoice"},
+    "POST /api/jobs/{job_id}/links": {"format": "json", "expires_in": 3600},
 }
 # A signed address comes whole with an answer, and a stream of events has no end.
 CURL: Final = {
     "GET /files/{key}": 'curl -f -o document.pdf "$pdf_url"',
+    "GET /links/{job_id}": 'curl -f -o result "$link_url"',
+    "PUT /api/uploads/{upload_id}/content": 'curl -f -T invoice.pdf "$upload_url"',
     "GET /api/events": "curl -fN $docmill/api/events",
     "GET /api/jobs/{job_id}/download": (
         "curl -f --compressed -o result $docmill/api/jobs/$id/download"
     ),
 }
-PYTHON: Final = {"GET /files/{key}": 'data = docmill.fetch("GET", pdf_url)'}
+PYTHON: Final = {
+    "GET /files/{key}": 'data = docmill.fetch("GET", pdf_url)',
+    "GET /links/{job_id}": 'data = docmill.fetch("GET", link_url)',
+    "PUT /api/uploads/{upload_id}/content": (
+        'docmill.fetch("PUT", upload_url, content=Path("invoice.pdf").read_bytes())'
+    ),
+}
 # Texts without an example of their own in the document.
 WORDS: Final = {"q": "invoice"}
 

@@ -17,7 +17,7 @@ from starlette.requests import Request
 from docmill.cache import Cache
 from docmill.core.faults import DocmillError
 from docmill.core.owners import Owner, OwnerKey
-from docmill.db.pool import Connection, Pool, connection
+from docmill.db.pool import Connection, Pool, write
 from docmill.web.config import WebConfig
 
 # Many people may share an address, and each has a session; so much more than one owner they get.
@@ -152,8 +152,10 @@ class RateLimits:
             tightest = min(tightest, await self._newcomers.take(sender.address, tightest.given))
         if not tightest.given:
             return tightest
-        async with connection(self._pool) as conn:
-            own = await take_uploads(conn, sender.owner.key, tightest.given, pace)
+        given = tightest.given
+        own = await write(
+            self._pool, lambda conn: take_uploads(conn, sender.owner.key, given, pace)
+        )
         return min(own, tightest) if sender.is_new else own
 
 

@@ -13,7 +13,7 @@ from docmill.core.installed import PipelineCatalog
 from docmill.core.owners import Owner
 from docmill.core.parts import Parts
 from docmill.db.notify import Notifier
-from docmill.db.pool import Pool
+from docmill.db.pool import Pool, try_again
 from docmill.storage.contract import Store
 from docmill.web import auth, render
 from docmill.web.config import WebConfig
@@ -70,7 +70,10 @@ CurrentSite = Annotated[Site, Depends(find_site)]
 
 
 async def identify_owner(request: Request, site: CurrentSite) -> Owner:
-    owner = await site.auth.identify(request)
+    if request.method in auth.SAFE:
+        owner = await site.auth.identify(request)
+    else:  # who sends something is not sent away for a moment's trouble
+        owner = await try_again(lambda: site.auth.identify(request))
     request.state.owner = owner.key
     if site.config.sign_in.issuer:
         person = getattr(request.state, "signed_in", None)

@@ -3,7 +3,7 @@
 import { showProblem, hideProblem, readProblem, announce } from "./messages.js";
 
 const AT_ONCE = 3;
-const DONE = { retry: "Queued again", cancel: "Cancelled", delete: "Deleted" };
+const DONE = { retry: "Queued again", cancel: "Cancelled", delete: "Deleted", boost: "Moved ahead" };
 
 export async function applyAction(what, id) {
   const gone = what === "delete";

@@ -59,7 +59,28 @@ async function post(button) {
   else await redraw();
 }
 
+// A link to the result for whoever has no account here; it can be read in the page where nothing may be copied.
+async function copyLink(button) {
+  const headers = { "content-type": "application/json" };
+  const answer = await fetch(button.dataset.link, { method: "POST", headers, body: "{}" }).catch(() => null);
+  if (!answer?.ok) {
+    const problem = await readProblem(answer);
+    return showProblem(`${problem.title}. ${problem.detail}`);
+  }
+  const { url, expires_at: until } = await answer.json();
+  const day = new Date(until).toLocaleString();
+  try {
+    await navigator.clipboard.writeText(url);
+    button.lastChild.textContent = "Link copied";
+    announce(job().dataset.name, `Link copied, good until ${day}`);
+  } catch {
+    prompt(`Anybody may open this link until ${day}`, url);
+  }
+}
+
 document.addEventListener("click", async (event) => {
+  const link = event.target.closest("[data-link]");
+  if (link) return copyLink(link);
   const other = event.target.closest("[data-post]");
   if (other) return post(other);
   const button = event.target.closest("[data-act]");
