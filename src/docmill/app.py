@@ -115,6 +115,8 @@ async def open_app(
         open_cache(redis_url) as cache,
         open_pool(database_url, size=size, pooler=pooler) as pool,
     ):
+        async with pool.connection() as conn:
+            await pool.look_at_wall(conn)
         redis = cache if pooler and redis_url else None
         work, changes = Notifier(pool, WORK, redis), Notifier(pool, CHANGES, redis)
         keep = timedelta(days=settings.keep_uploads_days)

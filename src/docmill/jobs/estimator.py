@@ -10,6 +10,7 @@ from typing import Final
 
 from docmill.core.faults import DocmillError
 from docmill.core.jobs import ACTIVE, Job, Status
+from docmill.db import wall
 from docmill.db.pool import Connection, Pool, read_connection
 
 GUESS: Final = 5.0
@@ -154,7 +155,7 @@ class Estimator:
             return pace
         # Said before asking, so that a hundred requests at once ask once.
         self._known[pipeline] = (time.monotonic() + FRESH_SECONDS, pace)
-        with suppress(DocmillError):
+        with suppress(DocmillError), wall.beyond():
             async with read_connection(self._pool) as conn:
                 samples = await list_samples(conn, pipeline)
                 depth = await measure_depth(conn)

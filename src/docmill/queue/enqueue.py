@@ -15,6 +15,7 @@ from docmill.core.faults import DocmillError
 from docmill.core.jobs import DocumentId, Job, JobId, Status
 from docmill.core.owners import Owner, OwnerKey, may_see
 from docmill.core.texts import clean_text
+from docmill.db import wall
 from docmill.db.pool import Connection
 
 
@@ -66,10 +67,7 @@ ENQUEUE: Final = """
 WITH tag AS (
     UPDATE owners
        SET last_tag = greatest(last_tag + 1, coalesce(
-           (SELECT start_tag FROM jobs
-             WHERE status = 'queued' AND run_at IS NULL
-               AND pipeline = %(pipeline)s AND NOT long AND priority = %(priority)s
-             ORDER BY start_tag LIMIT 1),
+           docmill_queue_head(%(pipeline)s, %(priority)s),
            (extract(epoch FROM clock_timestamp()) * 1000000)::bigint))
      WHERE owner = %(owner)s
     RETURNING last_tag),
@@ -291,7 +289,10 @@ async def find_visible_job(conn: Connection, owner: Owner, job_id: str) -> Job:
 
 async def _find_job(conn: Connection, job_id: str) -> Job:
     try:
-        job = await find_job(conn, JobId(UUID(job_id)))
+        wanted = JobId(UUID(job_id))
+        job = await find_job(conn, wanted)
+        if job is None and await wall.is_known(conn, "jobs", wanted):
+            raise DocmillError("FORBIDDEN", jobId=str(wanted))
     except ValueError:
         job = None
     if job is None:
