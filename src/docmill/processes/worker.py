@@ -52,7 +52,7 @@ async def open_worker(
     work_rules = app.worker_config(settings, sorted(services.catalog.accepts))
     async with Stack() as stack:
         elsewhere = await app.open_gateways(settings, stack)
-        asked = await app.open_services(settings, stack)
+        asked = await app.open_services(settings, stack, services.cache)
         limits = app.sandbox_limits(settings)
         sandbox = await stack.enter_async_context(
             SandboxPool(limits, pipelines=work_rules.pipelines)
