@@ -98,7 +98,9 @@ class RestartedWorker:
         lanes: Lanes,
     ) -> None:
         self._lanes: Lanes = lanes
-        self._links: WorkerLinks = WorkerLinks(services.pool, services.listen_url, services.changes)
+        self._links: WorkerLinks = WorkerLinks(
+            services.pool, services.listen_url, services.changes, services.store
+        )
         self._rules: WorkerConfig = work_rules
         self._runner: Runner = runner
         self._me: leases.Identity = me

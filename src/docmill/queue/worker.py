@@ -38,6 +38,7 @@ from docmill.queue.leases import Identity
 from docmill.queue.progress import ProgressReporter
 from docmill.queue.settle import Settler
 from docmill.queue.shares import ShareLimits
+from docmill.storage.contract import Store
 
 log = structlog.get_logger()
 
@@ -89,11 +90,15 @@ def make_lanes(rules: WorkerConfig) -> Lanes:
 
 @dataclass(frozen=True, slots=True)
 class WorkerLinks:
-    """The worker's connections. Behind a pooler `listen_url` is Redis, or None: polling will do."""
+    """The worker's connections. Behind a pooler `listen_url` is Redis, or None: polling will do.
+
+    `store` keeps results while the database can't be told of them.
+    """
 
     pool: Pool
     listen_url: str | None
     changes: Notifier
+    store: Store | None = None
 
 
 class Worker:
@@ -116,7 +121,7 @@ class Worker:
             self._id, identity.host, identity.machine, identity.pid, rules.slots,
             rules.pipelines, __version__,
         )  # fmt: skip
-        self._settler: Settler = Settler(links.pool)
+        self._settler: Settler = Settler(links.pool, links.store)
         self._lanes: Lanes = lanes or make_lanes(rules)
         self._lanes.give_back = lambda job: self._keep(self._send_back(job))
         self._running: dict[JobId, tuple[Claimed, Run]] = {}
