@@ -39,6 +39,7 @@ chaos: setup-dev ## kill workers, the database and any process, and count what i
 	@$(BIN)/python -m bench.frozen --rounds 50
 	@$(BIN)/python -m bench.havoc
 	@$(BIN)/python -m bench.webhooks
+	@PYTHONPATH=tests $(BIN)/python -m bench.team --documents 300
 
 fuzz: setup-dev ## feed mutated documents and strange layouts to every pipeline, and odd requests to the API
 	@$(BIN)/python -m bench.fuzz

@@ -57,6 +57,7 @@ from docmill.jobs.metrics import JobMetrics
 from docmill.queue import worker
 from docmill.queue.leases import Identity
 from docmill.queue.rescue import Upkeep
+from docmill.queue.shares import ShareLimits
 from docmill.reading import embeddings
 from docmill.reading.embeddings import Embed, embed_locally
 from docmill.sandbox.limits import RunLimits
@@ -67,6 +68,7 @@ from docmill.services.endpoint import Endpoint
 from docmill.services.gateway import GatewayClient, GatewayRunner
 from docmill.services.model_calls import ModelTerms
 from docmill.services.openai import OpenAI
+from docmill.services.pace import make_paces
 from docmill.settings import RetryRule, Settings, SourceRule
 from docmill.storage import open_store
 from docmill.storage.contract import Store
@@ -119,6 +121,8 @@ async def open_app(
         store = PlacedStore(own, pool, list_addresses(settings))
         added = await open_mappings(pool, settings.mappings_dir)
         catalog = find_catalog(settings.mappings, settings.default_mapping, added)
+        async with pool.connection() as conn:
+            await pool.look_at_wall(conn)
         redis = cache if pooler and redis_url else None
         work, changes = Notifier(pool, WORK, redis), Notifier(pool, CHANGES, redis)
         keep = timedelta(days=settings.keep_uploads_days)
@@ -237,6 +241,7 @@ def worker_config(settings: Settings, installed: Sequence[str]) -> worker.Worker
         slots=settings.worker_slots,
         long_after=timedelta(seconds=settings.long_seconds),
         keep=timedelta(days=settings.keep_results_days),
+        shares=ShareLimits(settings.owner_slots, settings.pipeline_slots),
         retry=_retry_rule(settings, RetryRule(attempts=settings.attempts)),
         retries={
             name: _retry_rule(settings, rule)
@@ -324,7 +329,9 @@ async def open_gateways(settings: Settings, stack: AsyncExitStack) -> dict[str, 
     return {"invoice": GatewayRunner(client, ServiceGuard("gateway", patience=timedelta.max))}
 
 
-async def open_services(settings: Settings, stack: AsyncExitStack) -> dict[str, Service]:
+async def open_services(
+    settings: Settings, stack: AsyncExitStack, cache: Cache | None = None
+) -> dict[str, Service]:
     """By name. To add one, add its answer: a function of a ServiceRequest."""
     answers = {
         **await _open_openai(settings, stack),
@@ -332,9 +339,11 @@ async def open_services(settings: Settings, stack: AsyncExitStack) -> dict[str, 
         **await _open_reader(settings, stack),
     }
     patience = timedelta(seconds=settings.breaker_patience_seconds)
+    terms = {name: _find_terms(settings, name) for name in answers}
+    paces = make_paces(answers, settings.service_limits, cache or MemoryCache())
     return {
-        name: Service(ServiceGuard(name, patience=patience), answer, _find_terms(settings, name))
-        for name, answer in answers.items()
+        name: Service(ServiceGuard(name, patience=patience), one, terms[name], paces[name])
+        for name, one in answers.items()
     }
 
 

@@ -12,6 +12,7 @@ from typing import Annotated, Any, ClassVar, Final, Literal
 
 from pydantic import AliasChoices, BaseModel, Field, SecretStr, ValidationError, field_validator
 from pydantic.fields import FieldInfo
+from pydantic.types import PositiveInt
 from pydantic_settings import (
     BaseSettings,
     InitSettingsSource,
@@ -37,6 +38,9 @@ ReaderMode = Literal["rules", "model", "both"]
 
 class ConfigError(CommandError):
     """What is wrong with the configuration, one line per mistake."""
+
+
+PaceName = Literal["at_a_time", "per_minute"]
 
 
 class RetryRule(BaseModel, frozen=True, extra="forbid"):
@@ -246,6 +250,17 @@ class Settings(BaseSettings):
         (), description="Pipelines this worker serves, with commas; empty: all"
     )
     worker_slots: int = Field(3, ge=1, le=256, description="Jobs a worker runs at a time")
+    owner_slots: int = Field(
+        0, ge=0, description="Jobs of one owner that run at a time, over all workers; 0: any number"
+    )
+    pipeline_slots: Mapping[str, int] = Field(
+        default_factory=dict[str, int],
+        description='Jobs of a pipeline that run at a time, over all workers: {"study": 2}',
+    )
+    service_limits: Mapping[str, Mapping[PaceName, PositiveInt]] = Field(
+        default_factory=dict[str, dict[PaceName, PositiveInt]],
+        description='Calls of services: {"complete": {"at_a_time": 4, "per_minute": 60}}',
+    )
     long_pages: int = Field(
         30, ge=1, description="A document with more pages is long; one slot is never given to them"
     )

@@ -15,7 +15,7 @@ from docmill.app import create_web
 from docmill.db.pool import Pool
 from docmill.web.config import WebConfig
 from sites import Site, a_pdf, complete, fail, part, upload
-from waits import PATIENCE
+from waits import PATIENCE, until
 
 pytestmark = pytest.mark.anyio
 
@@ -83,7 +83,7 @@ async def test_results_may_go_with_their_first_download(start: Start) -> None:
             while second.status_code == 200:  # it goes when the last byte has left
                 second = await client.get(f"/api/jobs/{job_id}/download")
         assert (second.status_code, second.json()["code"]) == (404, "EXPIRED")
-        assert [key for key in site.stored() if key.startswith("results/")] == []
+        await until(lambda: not [key for key in site.stored() if key.startswith("results/")])
 
 
 async def test_status_tells_a_job_in_four_words(client: httpx2.AsyncClient, site: Site) -> None:

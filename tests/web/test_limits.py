@@ -112,9 +112,12 @@ async def test_reads_have_a_limit_of_their_own(start: Start) -> None:
         await client.get("/api/jobs")  # brings the session
         statuses = [(await client.get("/api/jobs")).status_code for _ in range(6)]
         assert statuses == [200] * 5 + [429]
-        answer = await client.get("/api/jobs")
-        assert answer.json()["code"] == "TOO_MANY_REQUESTS"
-        assert int(answer.headers["retry-after"]) > 0
+        for path in ("/api/jobs", "/api/events", "/api/search?q=a", "/api/documents"):
+            answer = await client.get(path)
+            assert (answer.status_code, answer.json()["code"]) == (429, "TOO_MANY_REQUESTS"), path
+            assert int(answer.headers["retry-after"]) > 0
+        for page in ("/queue", "/queue/events", "/settings"):
+            assert (await client.get(page)).status_code == 429, page
         await upload(client)
 
 

@@ -13,6 +13,7 @@ from docmill.accounts.queries import ApiKey, OpenSession
 from docmill.core import owners
 from docmill.core.faults import DocmillError
 from docmill.core.owners import Owner
+from docmill.db import wall
 from docmill.db.pool import read_connection, write
 from docmill.documents import quotas
 from docmill.web import api_keys, json_body, problems
@@ -220,10 +221,14 @@ async def end_session(session_id: str, site: CurrentSite, owner: CurrentOwner) -
 
 
 def check_admin(owner: Owner) -> None:
-    """Raises SCOPE_MISSING for a key that was not made for it, ADMIN_ONLY for everybody else."""
+    """Raises SCOPE_MISSING for a key that was not made for it, ADMIN_ONLY for everybody else.
+
+    Whoever passes sees everything with this request.
+    """
     api_keys.check_scope(owner, owners.ADMIN)
     if not owner.admin:
         raise DocmillError("ADMIN_ONLY")
+    wall.open_for_admin()
 
 
 def _shape_session(session: OpenSession) -> SessionShape:

@@ -19,6 +19,7 @@ from psycopg.rows import TupleRow
 from docmill.core.faults import CommandError
 from docmill.core.installed import find_rooms
 from docmill.core.plugins import Table
+from docmill.db import wall
 
 Connection = psycopg.AsyncConnection[TupleRow]
 
@@ -79,6 +80,7 @@ async def migrate(
         for table in find_rooms().tables.values():
             if table.schema:
                 await _create_room_table(conn, table)
+        await wall.raise_wall(conn)
         return [migration.name for migration in missing]
 
 

@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final, TypeVar
-from weakref import WeakValueDictionary
+from weakref import WeakKeyDictionary, WeakValueDictionary
 
 import psycopg
 import psycopg_pool
@@ -18,6 +18,8 @@ from psycopg import errors
 from psycopg.rows import TupleRow
 
 from docmill.core.faults import DocmillError
+from docmill.db import wall
+from docmill.db.wall import EVERYTHING, UNSURE, View
 
 # Nobody in line waits longer than this after the last turn that ended well: then nothing moves.
 # With the wait for a lock that follows (see `pool`), an answer comes within 5 s.
@@ -187,6 +189,11 @@ class Pool(psycopg_pool.AsyncConnectionPool[Connection]):
 
     def __init__(self, url: str, *, size: int, kwargs: dict[str, Any], timeout: float) -> None:
         self.turns: TurnQueue = TurnQueue(size)
+        # Nothing that is set may live longer than a transaction.
+        self.pooled: bool = kwargs["prepare_threshold"] is None
+        self._gap: str | None = None
+        self._is_wall_known: bool = False
+        self._views: WeakKeyDictionary[Connection, View] = WeakKeyDictionary()
         self._errors_before: int = 0
         self._purging: asyncio.Task[None] | None = None
         super().__init__(
@@ -228,30 +235,71 @@ class Pool(psycopg_pool.AsyncConnectionPool[Connection]):
             raise
 
     async def getconn(self, timeout: float | None = None) -> Connection:  # noqa: ASYNC109
-        """A task cancelled in the moment it is given a connection ends, instead of going on.
+        """A connection that sees everything.
 
-        The pool waits with `asyncio.wait_for`, which Python 3.11 lets swallow such a cancellation:
-        a stop would never be heard.
+        A task cancelled in the moment it is given one ends, instead of going on: the pool waits
+        with `asyncio.wait_for`, which Python 3.11 lets swallow such a cancellation, and a stop
+        would never be heard.
         """
+        return await self._get(timeout, EVERYTHING)
+
+    async def _get(self, timeout: float | None, view: View) -> Connection:  # noqa: ASYNC109
         task = asyncio.current_task()
         before = task.cancelling() if task else 0
         conn = await super().getconn(timeout)
+        try:
+            await self._set_view(conn, view)
+        except BaseException:
+            await self.putconn(conn)
+            raise
         if task and task.cancelling() > before:
             await self.putconn(conn)
             raise asyncio.CancelledError
         return conn
 
+    async def _set_view(self, conn: Connection, view: View) -> None:
+        """It stays as it is set, so that one owner's requests in a row pay for it once."""
+        if self.pooled or view == self._views.get(conn, EVERYTHING):
+            return
+        if not self._is_wall_known:
+            await self.look_at_wall(conn)
+        if self._gap and view is not EVERYTHING:
+            return
+        self._views[conn] = UNSURE
+        await conn.set_autocommit(True)
+        try:
+            await wall.set_view(conn, view, local=False)
+        finally:
+            await conn.set_autocommit(False)
+        self._views[conn] = view
+
+    async def look_at_wall(self, conn: Connection) -> None:
+        """Whether PostgreSQL keeps owners apart as well; where it does not, code alone does."""
+        self._gap = await wall.find_gap(conn)
+        self._is_wall_known = True
+        if self._gap:
+            log.warning("wall.down", why=self._gap)
+
     @asynccontextmanager
     async def lend(self) -> AsyncGenerator[Connection]:
-        """As `connection`, for who has his turn."""
-        conn = await self._take()
+        """As `connection`, for who has his turn; it sees what its request may see."""
+        view = wall.view_now()
+        conn = await self._take(view)
         try:
             async with conn:
+                if self.pooled and view is not EVERYTHING:
+                    await self._set_local_view(conn, view)
                 yield conn
         finally:
             await self.putconn(conn)
 
-    async def _take(self) -> Connection:
+    async def _set_local_view(self, conn: Connection, view: View) -> None:
+        if not self._is_wall_known:
+            await self.look_at_wall(conn)
+        if not self._gap:
+            await wall.set_view(conn, view, local=True)
+
+    async def _take(self, view: View) -> Connection:
         """Asked for several times, each for a short while.
 
         After a moment in which the machine did not let us run, what we wait for is there a little
@@ -260,9 +308,9 @@ class Pool(psycopg_pool.AsyncConnectionPool[Connection]):
         left = self.timeout
         while left > SHORT_WAIT:
             with suppress(psycopg_pool.PoolTimeout):
-                return await self.getconn(SHORT_WAIT)
+                return await self._get(SHORT_WAIT, view)
             left -= SHORT_WAIT
-        return await self.getconn(left)
+        return await self._get(left, view)
 
     async def _purge(self) -> None:
         with suppress(psycopg.Error):
@@ -301,6 +349,9 @@ async def open_pool(
 async def read_connection(pool: Pool) -> AsyncGenerator[Connection]:
     """For reads alone: every statement by itself, which saves BEGIN and COMMIT their way."""
     async with connection(pool) as conn:
+        if pool.pooled and wall.view_now() is not EVERYTHING:
+            yield conn  # what it may see is said in the transaction
+            return
         await conn.set_autocommit(True)
         try:
             yield conn

@@ -4,7 +4,7 @@ import asyncio
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from enum import StrEnum
@@ -23,6 +23,7 @@ from docmill.core.faults import DocmillError
 from docmill.core.installed import PipelineCatalog
 from docmill.core.jobs import ENDED, DocumentId, Job, JobId, Schedule, Status
 from docmill.core.owners import Owner, OwnerKey
+from docmill.db import wall
 from docmill.db.notify import Notifier
 from docmill.db.pool import CommitUnknownError, Connection, Pool, TurnQueueByKey, connection, write
 from docmill.documents import assignments, queries, quotas
@@ -231,9 +232,11 @@ async def _record(
     try:
         # Those who send the same bytes wait here, not inside the database with a connection each.
         async with acceptor.turns.turn(f"{wanted.owner.key} {document.sha256}"):
-            return await write(
-                acceptor.pool, lambda conn: _decide(conn, acceptor, document, wanted, position)
-            )
+            # Where results are shared, anybody's job over the same content is looked for.
+            with wall.beyond() if acceptor.shared_dedupe else nullcontext():
+                return await write(
+                    acceptor.pool, lambda conn: _decide(conn, acceptor, document, wanted, position)
+                )
     except CommitUnknownError as exc:
         return await _resolve_commit(acceptor, document, exc)
     except DocmillError:

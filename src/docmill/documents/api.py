@@ -13,6 +13,7 @@ from starlette.responses import Response
 from docmill.core.documents import DocumentState, clean_filename
 from docmill.core.faults import DocmillError
 from docmill.core.owners import Owner
+from docmill.db import wall
 from docmill.db.pool import Connection, read_connection, write
 from docmill.documents import buckets, queries
 from docmill.documents import reprocess as reprocessing
@@ -238,7 +239,11 @@ async def reprocess(request: Request, site: CurrentSite, owner: CurrentOwner) ->
 )
 async def show_reprocess(batch_id: str, site: CurrentSite, owner: CurrentOwner) -> ReprocessState:
     async with read_connection(site.pool) as conn:
-        found = await queries.find_batch(conn, _parse_batch_id(batch_id))
+        wanted = _parse_batch_id(batch_id)
+        found = await queries.find_batch(conn, wanted)
+        is_hidden = found is None and await wall.is_known(conn, "reprocesses", wanted)
+    if is_hidden:
+        raise DocmillError("FORBIDDEN", batchId=str(wanted))
     if found is None:
         raise DocmillError("DOCUMENT_NOT_FOUND", batchId=batch_id[:64])
     if found.owner != owner.key:

@@ -13,6 +13,7 @@ from docmill.core.jobs import DocumentId
 from docmill.core.owners import Owner, may_see
 from docmill.core.plugins import PDF
 from docmill.core.texts import clean_text
+from docmill.db import wall
 from docmill.db.pool import Connection, connection, read_connection
 from docmill.documents import queries
 from docmill.documents.content_types import CONTENT_TYPES, detect_type
@@ -74,7 +75,8 @@ async def signed_file(
 ) -> Response:
     """The address itself is the permission; nobody is asked who he is."""
     await site.find(SignedLinks).check(f"{key}\n{name}", until, signature)
-    checked = await open_stored(site.pool, site.store, key)
+    with wall.beyond():
+        checked = await open_stored(site.pool, site.store, key)
     kind = detect_type(checked.head())
     # A browser shows a PDF in a viewer of its own; anything else might be a page of ours to it.
     way = "inline" if kind == PDF else "attachment"
@@ -99,7 +101,10 @@ async def require_document(conn: Connection, owner: Owner, document_id: str) -> 
 async def require_listed(conn: Connection, owner: Owner, document_id: str) -> DocumentRow:
     """Whatever a list of documents shows, objects that were rejected as well."""
     try:
-        document = await queries.find_document_row(conn, DocumentId(UUID(document_id)))
+        wanted = DocumentId(UUID(document_id))
+        document = await queries.find_document_row(conn, wanted)
+        if document is None and await wall.is_known(conn, "documents", wanted):
+            raise DocmillError("FORBIDDEN", documentId=str(wanted))
     except ValueError:
         document = None
     if document is None:

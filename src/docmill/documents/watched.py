@@ -13,6 +13,7 @@ from docmill.core.documents import BUCKET, clean_filename
 from docmill.core.faults import FAULTS, DocmillError
 from docmill.core.owners import Owner, may_see
 from docmill.core.texts import strip_invisible
+from docmill.db import wall
 from docmill.db.pool import OUTAGES, Pool, read_connection
 from docmill.documents import buckets
 from docmill.documents.buckets import BucketCount, BucketObjectRow
@@ -73,7 +74,8 @@ class WatchedBucket:
     async def _run_count(self, count: Counting) -> None:
         self._fault = FAULTS["UNKNOWN"].says
         try:
-            await count()
+            with wall.beyond():
+                await count()
         except DocmillError as exc:
             log.warning("bucket.not_run_count", code=exc.fault.code, detail=exc.detail)
             self._fault = exc.fault.says

@@ -10,7 +10,8 @@ import structlog
 
 from docmill.core.faults import DocmillError
 from docmill.core.owners import OwnerKey
-from docmill.db.pool import Pool, connection
+from docmill.db import wall
+from docmill.db.pool import Connection, Pool, connection, read_connection
 from docmill.extract import queries
 from docmill.extract.queries import Hit, Likeness, SearchFilter, SearchQuery
 from docmill.reading.embeddings import Embed, embed_locally
@@ -60,27 +61,34 @@ class SearchRequest:
 async def find_passages(pool: Pool, embed: Embed, question: SearchRequest) -> SearchPage:
     """The best passages, from a place on. What is deleted meanwhile is left out."""
     known = await _embed_question(embed, question.words)
-    model, vector = known or ("", None)
-    async with connection(pool) as conn:
-        documents = await queries.find_documents(conn, question.owner, question.only)
-        asked = SearchQuery(
-            question.owner, question.words, model, _format_vector(vector), documents
-        )
-        words = await queries.weigh_words(conn, asked)
-        candidates = {
-            *await queries.find_best(conn, asked, words),
-            *await queries.find_nearest(conn, asked),
-        }
-        found = await queries.rate_likeness(conn, asked, words, [*candidates])
-        ranking = rank_passages([one for one in found if matches(one)], words.weights)
-        after = question.after
-        rest = [
-            one for one in ranking if after is None or (-one[0], one[1]) > (-after.score, after.id)
-        ]
-        page = rest[: question.limit]
+    # The index of words can't be used behind the wall, where nothing is compared before it is
+    # known whose it is. So passages are chosen beyond it, by number, and read behind it.
+    with wall.beyond():
+        async with connection(pool) as conn:
+            asked, ranking = await _rank(conn, question, known)
+    after = question.after
+    rest = [one for one in ranking if after is None or (-one[0], one[1]) > (-after.score, after.id)]
+    page = rest[: question.limit]
+    async with read_connection(pool) as conn:
         hits = await queries.fetch_hits(conn, asked, [id_ for _, id_ in page])
     scored = [ScoredHit(score, hits[id_]) for score, id_ in page if id_ in hits]
     return SearchPage(scored, RankPosition(*page[-1]) if len(rest) > len(page) else None)
+
+
+async def _rank(
+    conn: Connection, question: SearchRequest, known: tuple[str, list[float]] | None
+) -> tuple[SearchQuery, list[tuple[float, int]]]:
+    """The question as the database is asked it, and the scores and numbers of what fits it."""
+    model, vector = known or ("", None)
+    documents = await queries.find_documents(conn, question.owner, question.only)
+    asked = SearchQuery(question.owner, question.words, model, _format_vector(vector), documents)
+    words = await queries.weigh_words(conn, asked)
+    candidates = {
+        *await queries.find_best(conn, asked, words),
+        *await queries.find_nearest(conn, asked),
+    }
+    found = await queries.rate_likeness(conn, asked, words, [*candidates])
+    return asked, rank_passages([one for one in found if matches(one)], words.weights)
 
 
 # Measured on the 70 questions of eval/questions.py: passages that answer have 0.53 in the middle,

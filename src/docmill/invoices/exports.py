@@ -16,6 +16,7 @@ from docmill.core.installed import PipelineCatalog
 from docmill.core.jobs import JobId, Status
 from docmill.core.owners import Owner
 from docmill.core.texts import clean_text
+from docmill.db import wall
 from docmill.db.pool import read_connection
 from docmill.documents import queries
 from docmill.invoices import formats
@@ -62,6 +63,9 @@ async def write_export(
         raise DocmillError("TOO_MANY_JOBS", maxJobs=MOST_JOBS)
     async with read_connection(site.pool) as conn:
         found = await results.find_data(conn, job_ids)
+        for missing in (one for one in job_ids if one not in found):
+            if await wall.is_known(conn, "jobs", missing):
+                raise DocmillError("FORBIDDEN", jobId=str(missing))
         now = await queries.read_profile(conn, owner.key)
     rows = [_check_own(owner, found.get(job_id), job_id) for job_id in job_ids]
     name = _choose_mapping(site.catalog, rows, mapping)

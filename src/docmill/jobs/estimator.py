@@ -14,6 +14,7 @@ from psycopg.rows import class_row
 
 from docmill.core.faults import DocmillError
 from docmill.core.jobs import ACTIVE, Job, JobId, Status
+from docmill.db import wall
 from docmill.db.pool import Connection, Pool, read_connection
 
 GUESS: Final = 5.0
@@ -227,7 +228,7 @@ class Estimator:
             return self._pace
         # Said before asking, so that a hundred requests at once ask once.
         self._until = now + QUEUE_SECONDS
-        with suppress(DocmillError):
+        with suppress(DocmillError), wall.beyond():
             async with read_connection(self._pool) as conn:
                 active = await list_active(conn)
                 for name in {pipeline, *(one.pipeline for one in active)}:

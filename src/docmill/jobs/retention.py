@@ -17,7 +17,7 @@ from docmill.core.faults import DocmillError
 from docmill.db.pool import Connection, Outage
 from docmill.documents import direct, queries
 from docmill.jobs import results
-from docmill.queue import steps
+from docmill.queue import spool, steps
 from docmill.queue.rescue import Upkeep, fail_waiting_jobs, rescue_jobs
 from docmill.services import broker, model_calls
 
@@ -73,6 +73,7 @@ async def sweep(upkeep: Upkeep) -> None:
     await sweep_uploads(upkeep)
     await _archive_events(upkeep)
     await _remove_orphans(upkeep)
+    await spool.sweep_endings(upkeep.store)
     async with upkeep.pool.connection() as conn:
         await delete_old_requests(conn, timedelta(days=1))
         await broker.delete_answers(conn)

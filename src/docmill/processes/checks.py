@@ -21,7 +21,7 @@ from docmill import app
 from docmill.app import load_azure
 from docmill.core import installed
 from docmill.core.faults import CommandError, DocmillError
-from docmill.db import embedded, migrate, pool
+from docmill.db import embedded, migrate, pool, wall
 from docmill.db.pool import OUTAGES, Connection, DatabaseCondition, SnapshotHolder
 from docmill.extract import queries
 from docmill.processes.database import cluster_folder, find_running
@@ -100,6 +100,7 @@ async def _check_server(url: str, settings: Settings) -> AsyncIterator[Finding]:
         yield migrated
         if migrated.state is CheckState.OK:
             yield await _check_vectors(conn)
+            yield await _check_wall(conn)
             async for finding in _check_services(conn):
                 yield finding
 
@@ -165,6 +166,17 @@ async def _check_vectors(conn: Connection) -> Finding:
         return Finding("vectors", CheckState.OK, "pgvector; search knows meaning and words")
     advice = "Install pgvector for this PostgreSQL, then run `docmill migrate`."
     return Finding("vectors", CheckState.WARN, "no pgvector; search goes by words alone", advice)
+
+
+async def _check_wall(conn: Connection) -> Finding:
+    gap = await wall.find_gap(conn)
+    if gap is None:
+        return Finding("wall", CheckState.OK, "row-level security keeps owners apart as well")
+    advice = (
+        f"Owner checks in code still hold. As a superuser: CREATE ROLE {wall.ROLE}; "
+        f"GRANT {wall.ROLE} TO this database's user. Then run `docmill migrate`."
+    )
+    return Finding("wall", CheckState.WARN, gap, advice)
 
 
 async def _check_services(conn: Connection) -> AsyncIterator[Finding]:

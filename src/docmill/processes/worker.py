@@ -52,7 +52,7 @@ async def open_worker(
     work_rules = app.worker_config(settings, sorted(services.catalog.accepts))
     async with Stack() as stack:
         elsewhere = await app.open_gateways(settings, stack)
-        asked = await app.open_services(settings, stack)
+        asked = await app.open_services(settings, stack, services.cache)
         limits = app.sandbox_limits(settings)
         sandbox = await stack.enter_async_context(
             SandboxPool(limits, pipelines=work_rules.pipelines)
@@ -98,7 +98,9 @@ class RestartedWorker:
         lanes: Lanes,
     ) -> None:
         self._lanes: Lanes = lanes
-        self._links: WorkerLinks = WorkerLinks(services.pool, services.listen_url, services.changes)
+        self._links: WorkerLinks = WorkerLinks(
+            services.pool, services.listen_url, services.changes, services.store
+        )
         self._rules: WorkerConfig = work_rules
         self._runner: Runner = runner
         self._me: leases.Identity = me

@@ -17,6 +17,7 @@ from docmill.core.faults import DocmillError
 from docmill.core.jobs import DocumentId, Job, JobId, Schedule, Status
 from docmill.core.owners import Owner, OwnerKey, may_see
 from docmill.core.texts import clean_text
+from docmill.db import wall
 from docmill.db.pool import Connection
 
 
@@ -70,10 +71,7 @@ ENQUEUE: Final = """
 WITH tag AS (
     UPDATE owners
        SET last_tag = greatest(last_tag + 1, coalesce(
-           (SELECT start_tag FROM jobs
-             WHERE status = 'queued' AND run_at IS NULL
-               AND pipeline = %(pipeline)s AND NOT long AND priority = %(priority)s
-             ORDER BY start_tag LIMIT 1),
+           docmill_queue_head(%(pipeline)s, %(priority)s),
            (extract(epoch FROM clock_timestamp()) * 1000000)::bigint))
      WHERE owner = %(owner)s
     RETURNING last_tag),
@@ -342,7 +340,10 @@ async def find_visible_job(conn: Connection, owner: Owner, job_id: str) -> Job:
 async def find_job_by_text(conn: Connection, job_id: str) -> Job:
     """Anybody's job: who asks must have a right to it by something else than being its owner."""
     try:
-        job = await find_job(conn, JobId(UUID(job_id)))
+        wanted = JobId(UUID(job_id))
+        job = await find_job(conn, wanted)
+        if job is None and await wall.is_known(conn, "jobs", wanted):
+            raise DocmillError("FORBIDDEN", jobId=str(wanted))
     except ValueError:
         job = None
     if job is None:

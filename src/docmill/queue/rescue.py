@@ -9,10 +9,10 @@ import structlog
 
 from docmill.core import failpoints
 from docmill.core.faults import FAULTS
-from docmill.core.jobs import JobId, LeaseLost, settle
+from docmill.core.jobs import Claimed, JobId, LeaseLost, settle
 from docmill.db.notify import Notifier
 from docmill.db.pool import Connection, Pool
-from docmill.queue import leases
+from docmill.queue import leases, spool
 from docmill.queue import settle as queue_settle
 from docmill.queue.leases import Identity, is_dead
 from docmill.queue.settle import Settlement
@@ -42,22 +42,45 @@ class Upkeep:
 async def rescue_jobs(upkeep: Upkeep) -> int:
     """Settle the jobs of workers that are silent, dead on this machine, or at it for too long."""
     failpoints.hit("rescue.before")
+    settled = await _settle_kept(upkeep) if upkeep.store else 0
     async with upkeep.pool.connection() as conn:
         rescued = await take_back(conn, upkeep.rules, upkeep.identity)
     for item in rescued:
         log.warning("job.rescued", job=str(item.job.id), claim=item.job.claim, to=str(item.move.to))
-    if rescued:
+    if rescued or settled:
         upkeep.work.ring()
         upkeep.changes.ring()
-    return len(rescued)
+    return len(rescued) + settled
+
+
+async def _settle_kept(upkeep: Upkeep) -> int:
+    """Jobs that had ended when their worker died, and of which the database was not told."""
+    async with upkeep.pool.connection() as conn:
+        lost = await _find_lost(conn, upkeep.rules, upkeep.identity)
+    count = 0
+    for job in lost:
+        ending = await spool.find_ending(upkeep.store, job)
+        if ending is None:
+            continue
+        async with upkeep.pool.connection() as conn:
+            is_ours = await queue_settle.write_kept_ending(conn, job, ending)
+        await spool.forget_ending(upkeep.store, job)
+        log.warning("job.settled_late", job=str(job.id), claim=job.claim, written=is_ours)
+        count += is_ours
+    return count
+
+
+async def _find_lost(conn: Connection, rules: WorkerConfig, me: Identity) -> list[Claimed]:
+    """Locked until the end of the transaction."""
+    dead = [worker for worker in await leases.find_holders(conn) if is_dead(worker, me)]
+    return await leases.find_stale(conn, longest=rules.longest, dead=dead)
 
 
 async def take_back(conn: Connection, rules: WorkerConfig, me: Identity) -> list[Settlement]:
     """Settled as lost; those that somebody else settled meanwhile are not among them."""
-    dead = [worker for worker in await leases.find_holders(conn) if is_dead(worker, me)]
     settlements = [
         Settlement(job, settle(job, LeaseLost(), retry=rules.retry_of(job), chance=0))
-        for job in await leases.find_stale(conn, longest=rules.longest, dead=dead)
+        for job in await _find_lost(conn, rules, me)
     ]
     moved = await queue_settle.write_settlements(conn, settlements) if settlements else set[JobId]()
     return [item for item in settlements if item.job.id in moved]

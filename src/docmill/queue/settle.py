@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import time
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -9,12 +10,17 @@ from datetime import timedelta
 from typing import Any, Final
 
 import psycopg
+import structlog
 
 from docmill.core import failpoints
 from docmill.core.jobs import About, Claimed, JobId, Move, Status, StoredResult, Usage
 from docmill.core.texts import make_storable
 from docmill.db.pool import Connection, Outage, Pool
-from docmill.queue import rows
+from docmill.queue import rows, spool
+from docmill.queue.spool import KeptEnding
+from docmill.storage.contract import Store
+
+log = structlog.get_logger()
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,13 +43,19 @@ REFUSALS = (
     psycopg.errors.ProgramLimitExceeded,
 )
 FIRST_WAIT: Final = 0.2
+TELL_SECONDS: Final = 60.0
 
 
 class Settler:
     """One loop. `settle` returns when the ending is written: True if the job was still ours."""
 
-    def __init__(self, pool: Pool) -> None:
+    def __init__(self, pool: Pool, store: Store | None = None) -> None:
+        """`store` is where results are kept that the database can't be told of."""
         self._pool: Pool = pool
+        self._store: Store | None = store
+        self._kept: set[JobId] = set()
+        self._unsettled_since: float | None = None
+        self._tell_at: float = 0.0
         self._pending: list[Waiting] = []
         self._task: asyncio.Task[None] | None = None
         self._outage: Outage = Outage("settle")
@@ -68,15 +80,36 @@ class Settler:
             try:
                 await self._settle_all(batch, alone=alone)
                 self._outage.end()
+                self._unsettled_since = None
                 wait, alone = FIRST_WAIT, False
             except psycopg.Error as exc:
                 self._outage.begin(exc)
+                await self._keep_endings([item for item, written in batch if not written.done()])
                 # One of them may be what the database chokes on: the others go without it.
                 alone = len(batch) > 1 or alone
                 left = [item for item in batch if not item[1].done()]
                 self._pending = [*left[1:], *self._pending, *left[:1]]
                 await asyncio.sleep(wait)
                 wait = min(wait * 2, 5)
+
+    async def _keep_endings(self, waiting: Sequence[Settlement]) -> None:
+        """Once each. While it lasts, a line a minute tells how many wait and since when."""
+        now = time.monotonic()
+        since = self._unsettled_since = self._unsettled_since or now
+        if now >= self._tell_at:
+            self._tell_at = now + TELL_SECONDS
+            log.error("results.unsettled", count=len(waiting), seconds=round(now - since))
+        for one in waiting:
+            if self._store and one.move.result and one.job.id not in self._kept:
+                ending = KeptEnding(_as_row(one), dict(one.move.rows))
+                if await spool.keep_ending(self._store, one.job, ending):
+                    self._kept.add(one.job.id)
+
+    async def _forget_endings(self, settled: Sequence[Settlement]) -> None:
+        for one in settled:
+            if self._store and one.job.id in self._kept:
+                self._kept.discard(one.job.id)
+                await spool.forget_ending(self._store, one.job)
 
     async def _settle_all(self, batch: list[Waiting], *, alone: bool = False) -> None:
         """One ending the database refuses must not hold up the others: then each goes alone."""
@@ -95,6 +128,7 @@ class Settler:
         for settlement, written in batch:
             if not written.done():
                 written.set_result(settlement.job.id in moved)
+        await self._forget_endings([settlement for settlement, _ in batch])
 
     async def _write(self, settlements: list[Settlement]) -> set[JobId]:
         failpoints.hit("settle.before")
@@ -185,8 +219,19 @@ SELECT id FROM moved
 
 async def write_settlements(conn: Connection, settlements: Sequence[Settlement]) -> set[JobId]:
     """Write what was decided; the jobs that moved. The others belong to somebody else by now."""
-    moves = json.dumps([_as_row(settlement) for settlement in settlements])
-    rows = await (await conn.execute(SETTLE, {"moves": moves})).fetchall()
+    return await _write_moves(conn, [_as_row(settlement) for settlement in settlements])
+
+
+async def write_kept_ending(conn: Connection, job: Claimed, ending: KeptEnding) -> bool:
+    """The same for one that its own worker did not come to write."""
+    moved = await _write_moves(conn, [ending.move])
+    if moved and ending.rows:
+        await rows.write_rows(conn, job, ending.rows)
+    return bool(moved)
+
+
+async def _write_moves(conn: Connection, moves: Sequence[dict[str, Any]]) -> set[JobId]:
+    rows = await (await conn.execute(SETTLE, {"moves": json.dumps(moves)})).fetchall()
     return {row[0] for row in rows}
 
 

@@ -29,13 +29,16 @@ from docmill.core.jobs import (
 from docmill.core.owners import OwnerKey
 from docmill.db import notify
 from docmill.db.notify import Notifier
-from docmill.db.pool import OUTAGES, Outage, Pool
-from docmill.queue import claim, leases
+from docmill.db.pool import OUTAGES, Connection, Outage, Pool
+from docmill.queue import claim, leases, shares
 from docmill.queue import settle as queue_settle
+from docmill.queue.claim import FreeSlots
 from docmill.queue.lanes import Lanes
 from docmill.queue.leases import Identity
 from docmill.queue.progress import ProgressReporter
 from docmill.queue.settle import Settler
+from docmill.queue.shares import ShareLimits
+from docmill.storage.contract import Store
 
 log = structlog.get_logger()
 
@@ -72,6 +75,7 @@ class WorkerConfig:
     retries: Mapping[str, Retry] = field(default_factory=dict[str, Retry])
     resting: Callable[[], Collection[str]] = frozenset[str]
     gateways: Mapping[str, str] = field(default_factory=dict[str, str])
+    shares: ShareLimits = field(default_factory=ShareLimits)
 
     def claimable(self) -> dict[str, str | None]:
         resting = self.resting()
@@ -89,11 +93,15 @@ def make_lanes(rules: WorkerConfig) -> Lanes:
 
 @dataclass(frozen=True, slots=True)
 class WorkerLinks:
-    """The worker's connections. Behind a pooler `listen_url` is Redis, or None: polling will do."""
+    """The worker's connections. Behind a pooler `listen_url` is Redis, or None: polling will do.
+
+    `store` keeps results while the database can't be told of them.
+    """
 
     pool: Pool
     listen_url: str | None
     changes: Notifier
+    store: Store | None = None
 
 
 class Worker:
@@ -116,7 +124,7 @@ class Worker:
             self._id, identity.host, identity.machine, identity.pid, rules.slots,
             rules.pipelines, __version__,
         )  # fmt: skip
-        self._settler: Settler = Settler(links.pool)
+        self._settler: Settler = Settler(links.pool, links.store)
         self._lanes: Lanes = lanes or make_lanes(rules)
         self._lanes.give_back = lambda job: self._keep(self._send_back(job))
         self._running: dict[JobId, tuple[Claimed, Run]] = {}
@@ -186,16 +194,36 @@ class Worker:
             failpoints.hit("claim.before")
             await self._promote()
             async with self._links.pool.connection() as conn:
-                claimed = await claim.claim(
-                    conn, self._id, pipelines=self._rules.claimable(), slots=room,
-                    lease=self._rules.lease,
-                )  # fmt: skip
+                claimed = await self._claim(conn, room)
                 due = None if claimed else await claim.seconds_until_due(conn)
             failpoints.hit("claim.after")
             if not claimed:
                 return poll if due is None else min(poll, max(due, 0.05))
             self._begin(claimed)
         return min(poll, await self._fill_reserve() or poll)
+
+    async def _claim(self, conn: Connection, room: FreeSlots) -> list[Claimed]:
+        rules = self._rules
+        pipelines = rules.claimable()
+        if not rules.shares.concern(pipelines):
+            return await claim.claim(
+                conn, self._id, pipelines=pipelines, slots=room, lease=rules.lease
+            )
+        taker = claim.Claimer(self._id, pipelines, rules.lease)
+        return await shares.claim_within(conn, taker, room=room, limits=rules.shares)
+
+    async def _claim_other(
+        self, taker: claim.Claimer, owners: Collection[OwnerKey]
+    ) -> list[Claimed]:
+        limits = self._rules.shares
+        async with self._links.pool.connection() as conn:
+            if limits.concern(taker.pipelines):
+                room = FreeSlots(1, 0)
+                return await shares.claim_within(
+                    conn, taker, room=room, limits=limits, besides=owners
+                )
+            other = await claim.claim_other(conn, taker, owners)
+        return [other] if other else []
 
     async def _fill_reserve(self) -> float:
         """All slots are taken and stay so: one more runs if its owner has nothing running here.
@@ -210,9 +238,7 @@ class Worker:
             await self._make_way(pipelines, owners)
             return 0.0
         taker = claim.Claimer(self._id, pipelines, self._rules.lease)
-        async with self._links.pool.connection() as conn:
-            other = await claim.claim_other(conn, taker, owners)
-        self._begin([other] if other else [])
+        self._begin(await self._claim_other(taker, owners))
         return 0.0
 
     async def _make_way(self, pipelines: claim.Pipelines, owners: Collection[OwnerKey]) -> None:

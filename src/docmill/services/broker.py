@@ -5,6 +5,7 @@ import json
 import os
 import time
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
@@ -17,6 +18,7 @@ from docmill.core.jobs import Claimed, JobId
 from docmill.db.pool import OUTAGES, Connection, Pool
 from docmill.services.breaker import ServiceGuard
 from docmill.services.model_calls import CallOutcome, ModelTerms, record_call
+from docmill.services.pace import ServicePace
 
 READ_ANSWER: Final = "SELECT answer FROM answers WHERE job_id = %s AND question = %s"
 
@@ -98,6 +100,7 @@ class Service:
     guard: ServiceGuard
     answer: ServiceCall
     terms: ModelTerms | None = None
+    pace: ServicePace | None = None
 
 
 class ServiceBroker:
@@ -133,7 +136,8 @@ class ServiceBroker:
         note = hashlib.sha256(digest + b"note").digest()
         notes = ResumeNote(partial(self._recall, note), partial(self._keep, note))
         question = ServiceRequest(json.loads(asked), self._job, self._document, notes)
-        answer = await service.guard.through(partial(self._ask_timed, name, question))
+        async with service.pace.turn() if service.pace else nullcontext():
+            answer = await service.guard.through(partial(self._ask_timed, name, question))
         self.gained += await self._keep(digest, answer)
         failpoints.hit("answer.kept")
         return answer

@@ -17,6 +17,7 @@ from docmill.core.faults import DocmillError
 from docmill.core.fields import ValueKind
 from docmill.core.owners import Owner, may_see
 from docmill.core.texts import clean_text
+from docmill.db import wall
 from docmill.db.pool import Connection, read_connection, write
 from docmill.documents import queries as documents_queries
 from docmill.documents.api import DOCUMENT_LOOKUP, ListedDocument, shape_document
@@ -111,7 +112,10 @@ def escape_formula(cell: Any) -> str:
 async def require_trade(conn: Connection, owner: Owner, trade_id: str) -> Trade:
     """The trade, if there is one and the asker may see it."""
     try:
-        trade = await queries.find_trade(conn, TradeId(UUID(trade_id)))
+        wanted = TradeId(UUID(trade_id))
+        trade = await queries.find_trade(conn, wanted)
+        if trade is None and await wall.is_known(conn, "trades", wanted):
+            raise DocmillError("FORBIDDEN", tradeId=str(wanted))
     except ValueError:
         trade = None
     if trade is None:

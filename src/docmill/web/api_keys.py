@@ -8,6 +8,7 @@ from typing import Final
 from docmill.core import owners
 from docmill.core.faults import DocmillError
 from docmill.core.owners import Owner
+from docmill.db import wall
 from docmill.db.pool import Connection, Pool, connection
 from docmill.web.recent import RecentAnswers
 from docmill.web.tokens import EXPIRED, WRONG, make_unauthorized
@@ -52,8 +53,9 @@ class KeyReader:
         self._known.forget(hashed.hex())
 
     async def _load(self, hashed: str) -> KnownKey | None:
-        async with connection(self._pool) as conn:
-            return await find_key(conn, bytes.fromhex(hashed))
+        with wall.beyond():
+            async with connection(self._pool) as conn:
+                return await find_key(conn, bytes.fromhex(hashed))
 
 
 def check_scope(owner: Owner, scope: str) -> None:

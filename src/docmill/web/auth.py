@@ -11,6 +11,7 @@ from starlette.requests import Request
 from docmill.core import owners
 from docmill.core.faults import DocmillError
 from docmill.core.owners import Owner
+from docmill.db import wall
 from docmill.db.pool import Pool
 from docmill.web import api_keys
 from docmill.web.api_keys import KeyReader
@@ -54,6 +55,7 @@ class Authenticator:
         except DocmillError as exc:
             _log_refusal(request, way, exc)
             raise
+        wall.enclose(owner)
         if way != "session":
             log.info("auth.accepted", way=way, owner=owner.key, request=_request_id(request))
         return owner

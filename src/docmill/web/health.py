@@ -12,6 +12,7 @@ from starlette.responses import JSONResponse, Response
 from docmill import __version__
 from docmill.core.faults import DocmillError
 from docmill.core.parts import OK
+from docmill.db import wall
 from docmill.db.pool import connection
 from docmill.web.site import CurrentSite, Site
 
@@ -84,7 +85,7 @@ async def metrics(site: CurrentSite) -> Response:
 
 async def _measure_queue(site: Site) -> None:
     site.metrics.database_up.set(0)
-    with suppress(DocmillError):
+    with suppress(DocmillError), wall.beyond():
         async with connection(site.pool) as conn:
             await site.metrics.collect(conn)
         site.metrics.database_up.set(1)

@@ -16,6 +16,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from docmill.core.faults import FAULTS, DocmillError
+from docmill.db import wall
 from docmill.web import error_pages, problems
 from docmill.web.cors import Origins
 from docmill.web.metrics import Metrics
@@ -127,6 +128,7 @@ class RequestMiddleware:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
+        wall.enclose(None)  # until it is known who asks
         exchange = Exchange(scope, receive, send, self._origins)
         started = time.perf_counter()
         task = asyncio.current_task()

@@ -13,7 +13,7 @@ import psycopg
 
 from docmill.core.faults import FAULTS, DocmillError
 from docmill.core.parts import OK, Parts
-from docmill.db import migrate, pool
+from docmill.db import migrate, pool, wall
 from docmill.db.pool import Pool, connection
 from docmill.storage.contract import Store
 
@@ -44,10 +44,11 @@ class Readiness:
         return {**self._process.states, **self._parts}
 
     async def _try_database(self) -> str:
-        async with connection(self._pool) as conn:
-            if await migrate.find_missing(conn):
-                return "MIGRATIONS_PENDING"
-            return "READ_ONLY" if await pool.is_read_only(conn) else OK
+        with wall.beyond():
+            async with connection(self._pool) as conn:
+                if await migrate.find_missing(conn):
+                    return "MIGRATIONS_PENDING"
+                return "READ_ONLY" if await pool.is_read_only(conn) else OK
 
     async def _try_store(self) -> str:
         key = f"probes/{uuid4()}"

@@ -15,6 +15,7 @@ from starlette.requests import Request
 
 from docmill.core import owners
 from docmill.core.owners import Owner, OwnerKey
+from docmill.db import wall
 from docmill.db.pool import Connection, Pool, connection, read_connection
 from docmill.web.recent import RecentAnswers
 
@@ -74,8 +75,9 @@ class Sessions:
         return write_cookie(self.cookie, "", seconds=0, secure=self._secure)
 
     async def _load_ended(self, _: str) -> frozenset[str]:
-        async with read_connection(self._pool) as conn:
-            return await list_ended(conn)
+        with wall.beyond():
+            async with read_connection(self._pool) as conn:
+                return await list_ended(conn)
 
     async def _first_version(self, request: Request) -> str | None:
         """One without a proof that has owned something: nobody gets that far with one now.
@@ -88,8 +90,9 @@ class Sessions:
         owner = owners.session(sent[1])
         if owner.session_id in await self._ended.find(ALL):
             return None
-        async with read_connection(self._pool) as conn:
-            return sent[1] if await owner_exists(conn, owner.key) else None
+        with wall.beyond():
+            async with read_connection(self._pool) as conn:
+                return sent[1] if await owner_exists(conn, owner.key) else None
 
     async def _prove(self, secret: str) -> str:
         digest = hmac.digest(await self._shared_key(), secret.encode(), "sha256")
@@ -147,8 +150,9 @@ class SignedInSessions:
         self._known.forget(session_id)
 
     async def _load(self, session_id: str) -> SignedIn | None:
-        async with connection(self._pool) as conn:
-            return await find_session(conn, session_id)
+        with wall.beyond():
+            async with connection(self._pool) as conn:
+                return await find_session(conn, session_id)
 
 
 def _name_session(secret: str) -> str:
@@ -220,8 +224,9 @@ ADD_SHARED: Final = "INSERT INTO secrets (name, secret) VALUES (%s, %s) ON CONFL
 
 async def load_shared_secret(pool: Pool, name: str) -> bytes:
     """The secret of that name that all processes share, made where there is none yet."""
-    async with read_connection(pool) as conn:
-        return await share_secret(conn, name, secrets.token_bytes(SECRET_BYTES))
+    with wall.beyond():
+        async with read_connection(pool) as conn:
+            return await share_secret(conn, name, secrets.token_bytes(SECRET_BYTES))
 
 
 async def share_secret(conn: Connection, name: str, fresh: bytes) -> bytes:

@@ -9,6 +9,7 @@ from docmill.core import owners
 from docmill.core.faults import DocmillError
 from docmill.core.owners import Owner, OwnerKey, may_see
 from docmill.core.texts import clean_text
+from docmill.db import wall
 from docmill.db.pool import Connection, read_connection, write
 from docmill.queue.enqueue import ensure_owner
 from docmill.services.outbound import check_url, read_rules
@@ -59,6 +60,8 @@ async def require(conn: Connection, owner: Owner, webhook_id: str) -> Webhook:
     """The webhook, if there is one and it is the asker's."""
     try:
         found = await queries.find_webhook(conn, UUID(webhook_id))
+        if found is None and await wall.is_known(conn, "webhooks", UUID(webhook_id)):
+            raise DocmillError("FORBIDDEN", webhookId=webhook_id)
     except ValueError:
         found = None
     if found is None:
