@@ -64,6 +64,7 @@ from docmill.services.openai import OpenAI
 from docmill.settings import RetryRule, Settings
 from docmill.storage import open_store
 from docmill.storage.contract import Store
+from docmill.storage.paired import PairedStore
 from docmill.trades.metrics import TradeMetrics
 from docmill.web import application
 from docmill.web.auth import Authenticator
@@ -107,7 +108,7 @@ async def open_app(
     """`parts` is where the process notes which of its parts run."""
     failpoints.arm(settings.failpoints)
     await check_database(settings, database_url)
-    store = _open_store(settings)
+    store = open_stores(settings)
     catalog = find_catalog(settings.mappings, settings.default_mapping)
     size, pooler = settings.database_connections, settings.database_pooler
     redis_url = settings.redis_url.get_secret_value() if settings.redis_url else None
@@ -130,8 +131,17 @@ async def open_app(
             await store.close()
 
 
-def _open_store(settings: Settings) -> Store:
-    place = settings.store or str(settings.data / "store")
+def open_stores(settings: Settings) -> Store:
+    """The store, together with the one that its bytes come from while they are moved."""
+    first = _open_store(find_store(settings))
+    return PairedStore(first, _open_store(settings.store_also)) if settings.store_also else first
+
+
+def find_store(settings: Settings) -> str:
+    return settings.store or str(settings.data / "store")
+
+
+def _open_store(place: str) -> Store:
     try:
         return open_store(place)
     except OSError as exc:

@@ -78,6 +78,11 @@ class Settings(BaseSettings):
         None,
         description="Where bytes go: file:///folder, s3://bucket, gs://bucket or az://container",
     )
+    store_also: str | None = Field(
+        None,
+        description="Where bytes may lie besides, as DOCMILL_STORE, while `docmill storage move` "
+        "moves them; new ones go to DOCMILL_STORE",
+    )
     bucket: str | None = Field(
         None,
         description="Bucket to watch, as DOCMILL_STORE; default DATA/bucket; `none` for none",

@@ -128,6 +128,12 @@ _OWN: Final = (
         "Who is signed in, or uploads without an account; end their sessions.",
         CARE,
     ),
+    Command(
+        "storage",
+        "docmill.processes.storage:app",
+        "Move the stored bytes to another store, while docmill runs.",
+        CARE,
+    ),
     Command("config", "docmill.processes.config:app", "Show and check the configuration.", CARE),
 )
 COMMANDS: Final[Mapping[str, Command]] = {

@@ -9,7 +9,6 @@ from docmill.core.faults import FAULTS, DocmillError
 from docmill.sandbox.outcome import RunFailed, Task
 from docmill.sandbox.pool import SandboxPool
 from docmill.settings import read_settings
-from docmill.storage import open_store
 from docmill.storage.checked import Expected, open_checked
 from docmill.storage.contract import Store
 
@@ -22,7 +21,7 @@ async def reread_documents(jobs: Sequence[Mapping[str, Any]]) -> dict[str, Rerea
     name, past the server.
     """
     settings = read_settings()
-    store = open_store(settings.store or str(settings.data / "store"))
+    store = app.open_stores(settings)
     pipelines = sorted({str(job["pipeline"]) for job in jobs})
     async with SandboxPool(app.sandbox_limits(settings), pipelines=pipelines) as sandbox:
         return {job["id"]: await _reread(job, store, sandbox) for job in jobs}
