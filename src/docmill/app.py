@@ -58,7 +58,7 @@ from docmill.services import ai_parser
 from docmill.services.breaker import ServiceGuard
 from docmill.services.broker import Service, ServiceCall, ServiceRequest
 from docmill.services.endpoint import Endpoint
-from docmill.services.gateway import GatewayClient, GatewayRunner
+from docmill.services.gateway import GatewayClient, GatewayFailover, GatewayRunner
 from docmill.services.model_calls import ModelTerms
 from docmill.services.openai import OpenAI
 from docmill.settings import RetryRule, Settings
@@ -316,10 +316,13 @@ def upkeep_config(
         identity,
         keep_events=timedelta(days=settings.keep_events_days),
         rescue_every=timedelta(seconds=settings.rescue_seconds),
+        awaited={"invoice": GATEWAY} if settings.gateway_url else {},
         patience=timedelta(seconds=settings.breaker_patience_seconds),
     )
 
 
+# The name by which workers tell how it is with the gateways, however many there are.
+GATEWAY: Final = "gateway"
 OPENAI_TIMEOUT: Final = timedelta(seconds=120)
 SEARCH_TIMEOUT: Final = timedelta(seconds=5)  # somebody waits for an answer
 
@@ -328,9 +331,13 @@ async def open_gateways(settings: Settings, stack: AsyncExitStack) -> dict[str, 
     """The pipelines that a service runs for us."""
     if settings.gateway_url is None:
         return {}
-    client = await stack.enter_async_context(GatewayClient(settings.gateway_url))
+    clients = [
+        await stack.enter_async_context(GatewayClient(url.strip()))
+        for url in settings.gateway_url.split(",")
+    ]
+    client = clients[0] if len(clients) == 1 else GatewayFailover(clients)
     # Jobs that wait for the gateway are failed by the upkeep, each after its own time.
-    return {"invoice": GatewayRunner(client, ServiceGuard("gateway", patience=timedelta.max))}
+    return {"invoice": GatewayRunner(client, ServiceGuard(GATEWAY, patience=timedelta.max))}
 
 
 async def open_services(settings: Settings, stack: AsyncExitStack) -> dict[str, Service]:

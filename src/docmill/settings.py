@@ -114,6 +114,13 @@ class Settings(BaseSettings):
         description="Other origins whose pages may call the API, with commas: "
         "https://app.example.com",
     )
+    health_port: int | None = Field(
+        None,
+        ge=0,
+        le=65535,
+        description="Port at DOCMILL_HOST on which a process of any kind answers /health, /ready "
+        "and /metrics; default: none. The files in deploy/ use 9100",
+    )
     production: bool = Field(False, description="Secure cookies, JSON logs")
     auth_mode: Literal["local", "session", "jwt", "both"] | None = Field(
         None,
@@ -223,6 +230,10 @@ class Settings(BaseSettings):
         (), description="Pipelines this worker serves, with commas; empty: all"
     )
     worker_slots: int = Field(3, ge=1, le=256, description="Jobs a worker runs at a time")
+    worker_upkeep: bool = Field(
+        True,
+        description="Workers also do what `docmill upkeep` does; false where that runs by itself",
+    )
     long_pages: int = Field(
         30, ge=1, description="A document with more pages is long; one slot is never given to them"
     )
@@ -244,9 +255,10 @@ class Settings(BaseSettings):
     )
     gateway_url: str | None = Field(
         None,
-        pattern=r"^https?://[^/]+",
+        pattern=r"^https?://[^/,][^,]*(, *https?://[^/,][^,]*)*$",
         validation_alias=_any_name("DOCMILL_GATEWAY_URL", "GATEWAY_URL"),
-        description="Gateway that converts invoices; without one the worker does it itself",
+        description="Gateway that converts invoices, or several with commas: when one fails the "
+        "next is asked; without one the worker does it itself",
     )
     openai_api_key: SecretStr | None = Field(
         None,

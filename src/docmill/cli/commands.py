@@ -54,6 +54,12 @@ _OWN: Final = (
         RUN,
     ),
     Command(
+        "upkeep",
+        "docmill.processes.upkeep:run_upkeep",
+        "Look after jobs, files and webhooks: rescue lost jobs, enforce retention, deliver.",
+        RUN,
+    ),
+    Command(
         "migrate",
         "docmill.processes.database:migrate_database",
         "Bring the database of DATABASE_URL (or the embedded one) up to date.",
