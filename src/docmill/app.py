@@ -58,13 +58,12 @@ from docmill.services import ai_parser
 from docmill.services.breaker import ServiceGuard
 from docmill.services.broker import Service, ServiceCall, ServiceRequest
 from docmill.services.endpoint import Endpoint
-from docmill.services.gateway import GatewayClient, GatewayFailover, GatewayRunner
+from docmill.services.gateway import GatewayRunner, open_gateways_at
 from docmill.services.model_calls import ModelTerms
 from docmill.services.openai import OpenAI
 from docmill.settings import RetryRule, Settings
-from docmill.storage import open_store
+from docmill.storage import open_pair
 from docmill.storage.contract import Store
-from docmill.storage.paired import PairedStore
 from docmill.trades.metrics import TradeMetrics
 from docmill.web import application
 from docmill.web.auth import Authenticator
@@ -131,19 +130,14 @@ async def open_app(
             await store.close()
 
 
-def open_stores(settings: Settings) -> Store:
-    """The store, together with the one that its bytes come from while they are moved."""
-    first = _open_store(find_store(settings))
-    return PairedStore(first, _open_store(settings.store_also)) if settings.store_also else first
-
-
 def find_store(settings: Settings) -> str:
     return settings.store or str(settings.data / "store")
 
 
-def _open_store(place: str) -> Store:
+def open_stores(settings: Settings) -> Store:
+    place = find_store(settings)
     try:
-        return open_store(place)
+        return open_pair(place, settings.store_also)
     except OSError as exc:
         raise StartError(
             f"The store {place.partition('?')[0]} can't be used: {exc.strerror or exc}.\n"
@@ -331,11 +325,7 @@ async def open_gateways(settings: Settings, stack: AsyncExitStack) -> dict[str, 
     """The pipelines that a service runs for us."""
     if settings.gateway_url is None:
         return {}
-    clients = [
-        await stack.enter_async_context(GatewayClient(url.strip()))
-        for url in settings.gateway_url.split(",")
-    ]
-    client = clients[0] if len(clients) == 1 else GatewayFailover(clients)
+    client = await open_gateways_at(settings.gateway_url.split(","), stack)
     # Jobs that wait for the gateway are failed by the upkeep, each after its own time.
     return {"invoice": GatewayRunner(client, ServiceGuard(GATEWAY, patience=timedelta.max))}
 

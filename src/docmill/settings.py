@@ -79,9 +79,7 @@ class Settings(BaseSettings):
         description="Where bytes go: file:///folder, s3://bucket, gs://bucket or az://container",
     )
     store_also: str | None = Field(
-        None,
-        description="Where bytes may lie besides, as DOCMILL_STORE, while `docmill storage move` "
-        "moves them; new ones go to DOCMILL_STORE",
+        None, description="A second store that is read from while `docmill storage move` runs"
     )
     bucket: str | None = Field(
         None,
@@ -114,12 +112,10 @@ class Settings(BaseSettings):
         description="Other origins whose pages may call the API, with commas: "
         "https://app.example.com",
     )
-    health_port: int | None = Field(
+    health_port: Annotated[int, Field(ge=0, le=65535)] | None = Field(
         None,
-        ge=0,
-        le=65535,
-        description="Port at DOCMILL_HOST on which a process of any kind answers /health, /ready "
-        "and /metrics; default: none. The files in deploy/ use 9100",
+        description="Port on which a process of any kind answers /health, /ready and /metrics; "
+        "default none, 9100 in deploy/",
     )
     production: bool = Field(False, description="Secure cookies, JSON logs")
     auth_mode: Literal["local", "session", "jwt", "both"] | None = Field(
@@ -230,10 +226,7 @@ class Settings(BaseSettings):
         (), description="Pipelines this worker serves, with commas; empty: all"
     )
     worker_slots: int = Field(3, ge=1, le=256, description="Jobs a worker runs at a time")
-    worker_upkeep: bool = Field(
-        True,
-        description="Workers also do what `docmill upkeep` does; false where that runs by itself",
-    )
+    worker_upkeep: bool = Field(True, description="Workers also do what `docmill upkeep` does")
     long_pages: int = Field(
         30, ge=1, description="A document with more pages is long; one slot is never given to them"
     )

@@ -26,7 +26,7 @@ from docmill.settings import OTHER_NAMES, fields, read_settings
 
 KUBERNETES = "1.37"
 BASE = DEPLOY / "kubernetes" / "base"
-SECRETS = dict.fromkeys(("POSTGRES_PASSWORD", "MINIO_ROOT_PASSWORD"), "secret")
+SECRETS = {"POSTGRES_PASSWORD": "secret", "MINIO_ROOT_PASSWORD": "secret"}
 SOURCES = Path(__file__).parents[2] / "src" / "docmill"
 PROBES = {"/health", "/ready", "/metrics"}
 HEALTH = "9100"

@@ -4,7 +4,7 @@ import asyncio
 import json
 import time
 from collections.abc import Generator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AsyncExitStack, contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -163,6 +163,12 @@ class GatewayFailover:
             else:
                 return replace(answer, url=client.url)
         raise faults[0]
+
+
+async def open_gateways_at(urls: Sequence[str], stack: AsyncExitStack) -> InvoiceConverter:
+    """For as long as the stack lives."""
+    clients = [await stack.enter_async_context(GatewayClient(url.strip())) for url in urls]
+    return clients[0] if len(clients) == 1 else GatewayFailover(clients)
 
 
 def _read_version(answer: httpx2.Response) -> str:

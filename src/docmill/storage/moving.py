@@ -47,15 +47,15 @@ Note = Callable[[ObjectInfo, MoveOutcome], None]
 async def move_objects(source: Store, target: Store, note: Note) -> None:
     """Everything, and then what came meanwhile, until nothing is found that moves."""
     differing: set[str] = set()
-    moved = True
-    while moved:
-        moved = False
+    found = True
+    while found:
+        found = False
         async for batch in _list_batches(source, differing):
+            found = True
             ended = await asyncio.gather(*(move_object(source, target, one) for one in batch))
-            for stored, outcome in zip(batch, ended, strict=True):
-                moved = moved or outcome is not MoveOutcome.DIFFERS
-                if outcome is MoveOutcome.DIFFERS:
-                    differing.add(stored.key)
+            outcomes = list(zip(batch, ended, strict=True))
+            differing |= {one.key for one, outcome in outcomes if outcome is MoveOutcome.DIFFERS}
+            for stored, outcome in outcomes:
                 note(stored, outcome)
 
 
