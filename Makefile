@@ -63,6 +63,8 @@ lock: ## pin again after a change in pyproject.toml; UPGRADE=--upgrade for newer
 	@$(COMPILE) pyproject.toml --extra ocr --group build -o requirements.lock >/dev/null
 	@$(COMPILE) --no-deps --no-header requirements-models.in -o src/docmill/processes/models.lock >/dev/null
 	@cat src/docmill/processes/models.lock >> requirements.lock
+	@$(COMPILE) pyproject.toml --extra ocr --extra einvoice --extra s3 --extra gcs --extra azure --extra azure-reader --extra redis --group build -c requirements.lock -o deploy/requirements.lock >/dev/null
+	@cat src/docmill/processes/models.lock >> deploy/requirements.lock
 	@$(COMPILE) pyproject.toml --extra einvoice --extra s3 --extra gcs --extra azure --extra azure-reader --extra redis --group dev --group bench -c requirements.lock -o requirements-dev.lock >/dev/null
-	@if grep -nE '://|^ *--(extra-)?index|^ *--find' requirements.lock requirements-dev.lock; then \
+	@if grep -nE '://|^ *--(extra-)?index|^ *--find' requirements.lock requirements-dev.lock deploy/requirements.lock; then \
 		echo "a lock names a registry"; exit 1; fi

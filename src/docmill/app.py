@@ -65,12 +65,12 @@ from docmill.services import ai_parser
 from docmill.services.breaker import ServiceGuard
 from docmill.services.broker import Service, ServiceCall, ServiceRequest
 from docmill.services.endpoint import Endpoint
-from docmill.services.gateway import GatewayClient, GatewayRunner
+from docmill.services.gateway import GatewayRunner, open_gateways_at
 from docmill.services.model_calls import ModelTerms
 from docmill.services.openai import OpenAI
 from docmill.services.pace import make_paces
 from docmill.settings import RetryRule, Settings, SourceRule
-from docmill.storage import open_store
+from docmill.storage import open_pair
 from docmill.storage.contract import Store
 from docmill.trades.metrics import TradeMetrics
 from docmill.web import application
@@ -111,7 +111,7 @@ async def open_app(
     """`parts` is where the process notes which of its parts run."""
     failpoints.arm(settings.failpoints)
     await check_database(settings, database_url)
-    own = _open_store(settings)
+    own = open_stores(settings)
     size, pooler = settings.database_connections, settings.database_pooler
     redis_url = settings.redis_url.get_secret_value() if settings.redis_url else None
     async with (
@@ -160,10 +160,14 @@ def list_addresses(settings: Settings) -> list[str]:
     return [source.address for source in list_sources(settings)]
 
 
-def _open_store(settings: Settings) -> Store:
-    place = settings.store or str(settings.data / "store")
+def find_store(settings: Settings) -> str:
+    return settings.store or str(settings.data / "store")
+
+
+def open_stores(settings: Settings) -> Store:
+    place = find_store(settings)
     try:
-        return open_store(place)
+        return open_pair(place, settings.store_also)
     except OSError as exc:
         raise StartError(
             f"The store {place.partition('?')[0]} can't be used: {exc.strerror or exc}.\n"
@@ -312,10 +316,13 @@ def upkeep_config(
         identity,
         keep_events=timedelta(days=settings.keep_events_days),
         rescue_every=timedelta(seconds=settings.rescue_seconds),
+        awaited={"invoice": GATEWAY} if settings.gateway_url else {},
         patience=timedelta(seconds=settings.breaker_patience_seconds),
     )
 
 
+# The name by which workers tell how it is with the gateways, however many there are.
+GATEWAY: Final = "gateway"
 OPENAI_TIMEOUT: Final = timedelta(seconds=120)
 SEARCH_TIMEOUT: Final = timedelta(seconds=5)  # somebody waits for an answer
 
@@ -324,9 +331,9 @@ async def open_gateways(settings: Settings, stack: AsyncExitStack) -> dict[str, 
     """The pipelines that a service runs for us."""
     if settings.gateway_url is None:
         return {}
-    client = await stack.enter_async_context(GatewayClient(settings.gateway_url))
+    client = await open_gateways_at(settings.gateway_url.split(","), stack)
     # Jobs that wait for the gateway are failed by the upkeep, each after its own time.
-    return {"invoice": GatewayRunner(client, ServiceGuard("gateway", patience=timedelta.max))}
+    return {"invoice": GatewayRunner(client, ServiceGuard(GATEWAY, patience=timedelta.max))}
 
 
 async def open_services(

@@ -93,6 +93,9 @@ class Settings(BaseSettings):
         None,
         description="Where bytes go: file:///folder, s3://bucket, gs://bucket or az://container",
     )
+    store_also: str | None = Field(
+        None, description="A second store that is read from while `docmill storage move` runs"
+    )
     bucket: str | None = Field(
         None,
         description="Bucket to watch, as DOCMILL_STORE; default DATA/bucket; `none` for none",
@@ -128,6 +131,11 @@ class Settings(BaseSettings):
         (),
         description="Other origins whose pages may call the API, with commas: "
         "https://app.example.com",
+    )
+    health_port: Annotated[int, Field(ge=0, le=65535)] | None = Field(
+        None,
+        description="Port on which a process of any kind answers /health, /ready and /metrics; "
+        "default none, 9100 in deploy/",
     )
     production: bool = Field(False, description="Secure cookies, JSON logs")
     auth_mode: Literal["local", "session", "jwt", "both"] | None = Field(
@@ -261,6 +269,7 @@ class Settings(BaseSettings):
         default_factory=dict[str, dict[PaceName, PositiveInt]],
         description='Calls of services: {"complete": {"at_a_time": 4, "per_minute": 60}}',
     )
+    worker_upkeep: bool = Field(True, description="Workers also do what `docmill upkeep` does")
     long_pages: int = Field(
         30, ge=1, description="A document with more pages is long; one slot is never given to them"
     )
@@ -283,9 +292,10 @@ class Settings(BaseSettings):
     )
     gateway_url: str | None = Field(
         None,
-        pattern=r"^https?://[^/]+",
+        pattern=r"^https?://[^/,][^,]*(, *https?://[^/,][^,]*)*$",
         validation_alias=_any_name("DOCMILL_GATEWAY_URL", "GATEWAY_URL"),
-        description="Gateway that converts invoices; without one the worker does it itself",
+        description="Gateway that converts invoices, or several with commas: when one fails the "
+        "next is asked; without one the worker does it itself",
     )
     openai_api_key: SecretStr | None = Field(
         None,

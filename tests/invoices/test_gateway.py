@@ -243,8 +243,3 @@ async def test_a_conversion_nobody_waits_for_is_ended() -> None:
         await began.wait()
         asking.cancel()
         await ended.wait()
-
-
-async def test_health_is_told(url: str) -> None:
-    async with httpx2.AsyncClient(trust_env=False, timeout=PATIENCE) as client:
-        assert (await client.get(f"{url}/health")).json()["status"] == "ok"

@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 
 from docmill.core.faults import DocmillError
-from docmill.services.gateway import GatewayClient
+from docmill.services.gateway import GatewayClient, GatewayFailover
 from gateways import CORETAX, INVOICE, gateway
 from invoice_pdfs import run
 from speakers import answer, speaking
@@ -75,3 +75,42 @@ async def test_a_gateway_that_hangs_is_given_up_in_time(kept: int) -> None:
     async with speaking(whole[:kept], hangs=True) as speaker:
         fault = await fault_of(speaker.url, SOON)
     assert (fault.fault.code, fault.fault.retried) == ("GW_TIMEOUT", True)
+
+
+async def test_when_one_gateway_fails_the_next_is_asked_and_the_first_left_alone() -> None:
+    now = 0.0
+    good = answer("200 OK", b'{"invoice_number": "1"}')
+    async with (
+        speaking(answer("503 Busy", retry_after="20")) as sick,
+        speaking(good) as well,
+        GatewayClient(sick.url) as first,
+        GatewayClient(well.url) as second,
+    ):
+        both = GatewayFailover([first, second], clock=lambda: now)
+        for _ in range(4):
+            made = await both.convert(io.BytesIO(b"%PDF-1.7"), None)
+            assert (made.url, made.data) == (well.url, b'{"invoice_number": "1"}')
+        assert (len(sick.heard), len(well.heard)) == (1, 4)  # it asked for a pause of 20 s
+        assert all(b"%PDF-1.7" in body for _, body in [*sick.heard, *well.heard])
+        now = 21.0
+        for _ in range(2):
+            await both.convert(io.BytesIO(b"%PDF-1.7"), None)
+        assert len(sick.heard) == 2
+        async with GatewayClient("http://127.0.0.1:9") as gone:
+            nobody = GatewayFailover([gone, first], clock=lambda: now + 100)
+            with pytest.raises(DocmillError) as raised:
+                await nobody.convert(io.BytesIO(b"%PDF-1.7"), None)
+        assert raised.value.fault.code == "GW_5XX"
+
+
+async def test_what_one_gateway_refuses_no_other_is_asked() -> None:
+    async with (
+        speaking(answer("422 Unprocessable", b'{"code": "BAD_PDF"}')) as one,
+        speaking(answer("422 Unprocessable", b'{"code": "BAD_PDF"}')) as two,
+        GatewayClient(one.url) as first,
+        GatewayClient(two.url) as second,
+    ):
+        with pytest.raises(DocmillError) as raised:
+            await GatewayFailover([first, second]).convert(io.BytesIO(b"%PDF-1.7"), None)
+    assert raised.value.fault.code == "GW_4XX"
+    assert len(one.heard) + len(two.heard) == 1

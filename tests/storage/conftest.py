@@ -8,10 +8,11 @@ import pytest
 
 from docmill.storage import open_store, retry
 from docmill.storage.contract import Store
+from docmill.storage.paired import PairedStore
 from emulators import BUCKET
 from storage.strict_gcs import Cloud, strict_gcs
 
-KINDS = ["local", "s3", "azure", "gcs", "gcs_strict"]
+KINDS = ["local", "s3", "azure", "gcs", "gcs_strict", "paired"]
 
 
 @pytest.fixture
@@ -31,7 +32,7 @@ def address(
     kind: str, request: pytest.FixtureRequest, addresses: dict[str, str], tmp_path: Path
 ) -> str:
     """The URL of an empty store."""
-    if kind == "local":
+    if kind in {"local", "paired"}:
         return (tmp_path / "store").as_uri()
     if kind == "gcs_strict":
         cloud: Cloud = request.getfixturevalue("cloud")
@@ -41,8 +42,12 @@ def address(
 
 
 @pytest.fixture
-async def store(address: str, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Store]:
+async def store(
+    kind: str, address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[Store]:
     monkeypatch.setattr(retry, "FIRST_WAIT", 0.01)
     opened = open_store(address)
+    if kind == "paired":
+        opened = PairedStore(opened, open_store(str(tmp_path / "also")))
     yield opened
     await opened.close()

@@ -116,7 +116,7 @@ async def test_of_many_who_create_a_key_one_succeeds(store: Store, kind: str) ->
 async def test_a_listing_comes_in_pages_in_the_order_of_keys(
     store: Store, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in ("local", "objects", "signed", "gcs"):
+    for module in ("local", "objects", "signed", "gcs", "paired"):
         monkeypatch.setattr(f"docmill.storage.{module}.PAGE", 3)
     keys = [f"incoming/{n:02}.pdf" for n in range(8)]
     await asyncio.gather(*(store.put(key, b"x") for key in [*keys, "incoming2/no", "archive/no"]))
@@ -185,7 +185,7 @@ async def test_a_signed_address_opens_one_object_for_a_while(store: Store, kind:
     url = await store.signed_url(KEY, expires=timedelta(hours=1))
     brief = await store.signed_url(KEY, expires=timedelta(seconds=1))
     if url is None or brief is None:
-        assert kind in {"local", "gcs"}  # a folder has no addresses; no key, no signature
+        assert kind in {"local", "gcs", "paired"}  # a folder has no addresses; no key, no signature
         return
     async with httpx2.AsyncClient(trust_env=False, timeout=PATIENCE) as client:
         assert (await client.get(url)).content == b"for your eyes"

@@ -55,6 +55,12 @@ _OWN: Final = (
         RUN,
     ),
     Command(
+        "upkeep",
+        "docmill.processes.upkeep:run_upkeep",
+        "Look after jobs, files and webhooks: rescue lost jobs, enforce retention, deliver.",
+        RUN,
+    ),
+    Command(
         "migrate",
         "docmill.processes.database:migrate_database",
         "Bring the database of DATABASE_URL (or the embedded one) up to date.",
@@ -148,6 +154,12 @@ _OWN: Final = (
         "sessions",
         "docmill.processes.sessions:app",
         "Who is signed in, or uploads without an account; end their sessions.",
+        CARE,
+    ),
+    Command(
+        "storage",
+        "docmill.processes.storage:app",
+        "Move the stored bytes to another store, while docmill runs.",
         CARE,
     ),
     Command("config", "docmill.processes.config:app", "Show and check the configuration.", CARE),

@@ -28,6 +28,8 @@ NAMES: Final = frozenset(
         "poll.filed",
         "poll.noted",
         "webhook.sent",
+        "move.copied",
+        "move.left",
         # Asked again and again while the part runs, so that it fails in the middle of its work.
         "part.web",
         "part.web fork server",

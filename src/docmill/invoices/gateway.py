@@ -284,11 +284,6 @@ def create_app(convert: Convert, max_bytes: int) -> FastAPI:
     return app
 
 
-@router.get("/health")
-async def health() -> dict[str, str]:
-    return {"status": "ok", "version": __version__}
-
-
 @router.post("/process")
 async def process(request: Request) -> Response:
     """An invoice (PDF or JSON) in, canonical JSON or a mapping's XML out."""

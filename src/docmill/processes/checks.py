@@ -29,7 +29,6 @@ from docmill.reading import embeddings
 from docmill.sandbox.pool import SandboxPool
 from docmill.services import breaker
 from docmill.settings import Settings
-from docmill.storage import open_store
 
 
 class CheckState(StrEnum):
@@ -279,11 +278,11 @@ def check_disk(settings: Settings) -> Finding:
 
 async def check_store(settings: Settings) -> Finding:
     """Writes, measures and removes one small object."""
-    place = settings.store or str(settings.data / "store")
+    place = app.find_store(settings)
     if settings.store is None and not _exists(place):
         return Finding("store", CheckState.OK, f"{place}, made at the first start")
     try:
-        opened, key = open_store(place), f"probes/{uuid4()}"
+        opened, key = app.open_stores(settings), f"probes/{uuid4()}"
         await opened.put(key, b"docmill doctor")
         stored = await opened.head(key)
         await opened.delete(key)

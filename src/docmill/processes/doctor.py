@@ -11,7 +11,7 @@ import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
-from docmill.app import list_addresses
+from docmill.app import list_addresses, open_stores
 from docmill.cli.console import err, out, say, say_json
 from docmill.core.faults import CommandError, DocmillError
 from docmill.db.pool import Pool, open_pool, read_connection
@@ -21,7 +21,6 @@ from docmill.documents.stored import ORIGINAL, RESULT, StoredObject, expect
 from docmill.processes import checks, database
 from docmill.processes.checks import CheckState, Finding
 from docmill.settings import ConfigError, Settings, read_settings
-from docmill.storage import open_store
 from docmill.storage.checked import open_checked
 from docmill.storage.contract import Store
 
@@ -50,7 +49,7 @@ async def check_objects(settings: Settings) -> AsyncIterator[Finding]:
         yield Finding("objects", CheckState.FAIL, "the database does not run", advice)
         return
     try:
-        own = open_store(settings.store or str(settings.data / "store"))
+        own = open_stores(settings)
         async with open_pool(url, size=2) as pool:
             store = PlacedStore(own, pool, list_addresses(settings))
             async for finding in _check_all_objects(pool, store):

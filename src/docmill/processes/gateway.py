@@ -17,6 +17,7 @@ from docmill.core.faults import DocmillError
 from docmill.core.parts import Parts
 from docmill.core.plugins import PDF
 from docmill.invoices.gateway import Conversion, Convert, create_app
+from docmill.processes.health import open_health
 from docmill.processes.logs import log_to_stderr
 from docmill.processes.supervise import (
     PartLife,
@@ -30,6 +31,8 @@ from docmill.sandbox.limits import RunLimits
 from docmill.sandbox.outcome import RunFailed, Task
 from docmill.sandbox.pool import SandboxPool
 from docmill.settings import Settings, read_settings
+from docmill.web.probes import Probes, ProcessMetrics, add_probes
+from docmill.web.readiness import Readiness
 from docmill.web.server import bind, serve_on
 
 PIPELINE: Final = "invoice"
@@ -58,7 +61,11 @@ async def _serve_gateway(settings: Settings, stop: StopSignal) -> None:
             sandbox = SandboxPool(_gateway_limits(settings), pipelines=[PIPELINE])
             await stack.enter_async_context(sandbox)
             await sandbox.warm()
+        parts = Parts()
+        probes = Probes(parts, Readiness(None, None, parts), ProcessMetrics(parts).read)
         app = create_app(make_converter(sandbox, settings.worker_slots), settings.max_upload_bytes)
+        add_probes(app, probes)
+        health = stack.enter_context(open_health(settings, probes, stop))
         welcome = partial(_welcome, settings.host)
 
         async def serve(life: PartLife) -> None:
@@ -68,8 +75,9 @@ async def _serve_gateway(settings: Settings, stop: StopSignal) -> None:
         kept = [
             ProcessPart("web", serve),
             ProcessPart("fork server", partial(keep_warm, sandbox, _wake_nobody)),
+            *health,
         ]
-        await supervise_all(kept, stop, Parts())
+        await supervise_all(kept, stop, parts)
 
 
 def _welcome(host: str, port: int) -> None:

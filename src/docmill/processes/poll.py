@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import asynccontextmanager
 from datetime import timedelta
 from functools import partial
 from typing import Annotated, Final
@@ -26,14 +26,10 @@ from docmill.documents.reconcile import keep_polling, reconcile
 from docmill.documents.sources import Source
 from docmill.documents.watched import WatchedBucket, WatchedBuckets
 from docmill.processes import database
+from docmill.processes.alone import run_parts
+from docmill.processes.health import with_health
 from docmill.processes.logs import log_to_stderr
-from docmill.processes.supervise import (
-    PartLife,
-    ProcessPart,
-    StopSignal,
-    run_until_stopped,
-    supervise_all,
-)
+from docmill.processes.supervise import PartLife, ProcessPart, StopSignal, run_until_stopped
 from docmill.settings import Settings, read_settings
 from docmill.storage import open_store
 from docmill.storage.local import LocalStore
@@ -60,7 +56,8 @@ def poll_bucket(
     if once:
         asyncio.run(_poll_once(settings))
     else:
-        run_until_stopped(partial(_poll, settings))
+        url = database.find_database(settings)
+        run_until_stopped(partial(run_parts, settings, url, with_health(_open_checked_poller)))
 
 
 def reconcile_bucket(
@@ -128,14 +125,13 @@ async def _poll_once(settings: Settings) -> None:
             await bucket.store.close()
 
 
-async def _poll(settings: Settings, stop: StopSignal) -> None:
-    async with AsyncExitStack() as stack:
-        with stop.cancelling():
-            opened = open_app(settings, database.find_database(settings))
-            services = await stack.enter_async_context(opened)
-            check_pipelines(settings, services)
-            kept = await stack.enter_async_context(open_poller(settings, services, stop))
-        await supervise_all(kept, stop, services.parts)
+@asynccontextmanager
+async def _open_checked_poller(
+    settings: Settings, services: App, stop: StopSignal
+) -> AsyncGenerator[Sequence[ProcessPart]]:
+    check_pipelines(settings, services)
+    async with open_poller(settings, services, stop) as parts:
+        yield parts
 
 
 def check_pipelines(settings: Settings, services: App) -> None:

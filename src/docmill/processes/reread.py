@@ -14,7 +14,6 @@ from docmill.sandbox.limits import RunLimits
 from docmill.sandbox.outcome import RunFailed, Task
 from docmill.sandbox.pool import SandboxPool
 from docmill.settings import read_settings
-from docmill.storage import open_store
 from docmill.storage.checked import Expected, open_checked
 from docmill.storage.contract import Store
 
@@ -27,7 +26,7 @@ async def reread_documents(jobs: Sequence[Mapping[str, Any]]) -> dict[str, Rerea
     name, past the server.
     """
     settings = read_settings()
-    own = open_store(settings.store or str(settings.data / "store"))
+    own = app.open_stores(settings)
     url = settings.database_url.get_secret_value() if settings.database_url else None
     url = url or database.find_running(settings.data)
     async with AsyncExitStack() as stack:

@@ -5,14 +5,13 @@ import signal
 import traceback
 from collections.abc import Awaitable, Callable, Coroutine, Generator, Sequence
 from contextlib import AbstractAsyncContextManager, contextmanager
-from contextlib import AsyncExitStack as Stack
 from dataclasses import dataclass
 from typing import Final
 
 import psycopg
 import structlog
 
-from docmill.app import App, StartError, open_app
+from docmill.app import App
 from docmill.core import failpoints
 from docmill.core.faults import CommandError, DocmillError
 from docmill.core.parts import DOWN, OK, STARTING, Parts
@@ -213,15 +212,3 @@ async def _run_main(main: Callable[[StopSignal], Coroutine[None, None, None]]) -
     await asyncio.wait({running})
     if not (running.cancelled() and stop.asked.is_set()):
         running.result()
-
-
-async def run_alone(settings: Settings, opening: OpenParts, stop: StopSignal) -> None:
-    """Parts of a process that has no database of its own."""
-    if settings.database_url is None:
-        raise StartError("DATABASE_URL is not set.\nSet it, or use `docmill serve`.")
-    async with Stack() as stack:
-        with stop.cancelling():
-            url = settings.database_url.get_secret_value()
-            services = await stack.enter_async_context(open_app(settings, url, Parts()))
-            kept = await stack.enter_async_context(opening(settings, services, stop))
-        await supervise_all(kept, stop, services.parts)

@@ -1,41 +1,48 @@
 """Commands that run docmill with its pages: serve, web. And the parts of a web process."""
 
 import asyncio
-import socket
 from collections.abc import AsyncGenerator, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
 from dataclasses import replace
 from datetime import timedelta
 from functools import partial
-from typing import Final
+from typing import Annotated, Final
 
 import psycopg
 import structlog
+import typer
 
 from docmill import app as docmill_app
-from docmill.app import App, StartError, open_app
+from docmill.app import App, StartError, check_database, open_app
 from docmill.cli.console import say
 from docmill.cli.options import Data, Host, Port
 from docmill.core.faults import CommandError
 from docmill.core.installed import find_rooms
-from docmill.core.parts import Parts
+from docmill.core.parts import OK, Parts
 from docmill.db import migrate
 from docmill.processes import local, poll
+from docmill.processes.alone import run_alone
 from docmill.processes.database import EmbeddedDatabase, run_embedded
+from docmill.processes.health import open_health
 from docmill.processes.logs import log_to_stderr
 from docmill.processes.supervise import (
     PartLife,
     ProcessPart,
     StopSignal,
-    run_alone,
     run_until_stopped,
     supervise_all,
     wait_until,
 )
+from docmill.processes.web_processes import WebPort, WebProcess, serve_until_stopped
 from docmill.processes.worker import keep_warm, open_worker
 from docmill.sandbox.pool import SandboxPool
 from docmill.settings import Settings, adapt_for_serve, read_settings
 from docmill.web import server as web_server
+from docmill.web.health import measure
+from docmill.web.probes import Probes
+from docmill.web.readiness import Readiness
+from docmill.web.siblings import merge_metrics
+from docmill.web.site import Site
 
 VIEWER: Final = "docmill.documents.viewer:pipeline"
 MOST_CPU: Final = timedelta(seconds=60)  # somebody waits for the answer
@@ -57,6 +64,7 @@ def open_preview_pool(settings: Settings) -> SandboxPool:
 
 log = structlog.get_logger()
 
+LOOPBACK: Final = "127.0.0.1"
 # A dead server is known as such by then.
 NOTICED_SECONDS: Final = 0.5
 # How often a start may be cut by the database, and how long it waits before it tries again.
@@ -75,11 +83,64 @@ def serve(port: Port = None, host: Host = None, data: Data = None) -> None:
     run_until_stopped(partial(_run_everything, settings))
 
 
-def run_web(port: Port = None, host: Host = None, data: Data = None) -> None:
-    """Run the web part alone, against DATABASE_URL."""
+Processes = Annotated[
+    int, typer.Option(min=1, max=64, help="Processes that share the port; a core can feed one.")
+]
+
+
+def run_web(
+    port: Port = None, host: Host = None, data: Data = None, processes: Processes = 1
+) -> None:
+    """Run the web part alone, against DATABASE_URL.
+
+    With --processes several processes answer on one port; one that dies is started again. What
+    any of them tells at /metrics is told for all, with the label `process`.
+    """
     settings = read_settings(port=port, host=host, data=data)
     log_to_stderr(settings)
-    run_until_stopped(partial(run_alone, settings, open_web))
+    if processes == 1:
+        run_until_stopped(partial(run_alone, settings, open_web))
+    else:
+        run_until_stopped(partial(_run_processes, settings, processes))
+
+
+async def _run_processes(settings: Settings, count: int, stop: StopSignal) -> None:
+    """The one that starts the others, holds the port, and tells how they are."""
+    if settings.database_url is None:
+        raise StartError("DATABASE_URL is not set.\nSet it, or use `docmill serve`.")
+    with ExitStack() as stack:
+        with stop.cancelling():
+            # What keeps all of them from starting is told once.
+            await check_database(settings, settings.database_url.get_secret_value())
+            listener = stack.enter_context(web_server.bind(settings.host, settings.port))
+            stack.enter_context(stop.calling(listener.close))
+            own = [stack.enter_context(web_server.bind(LOOPBACK, 0)) for _ in range(count)]
+        siblings = tuple(f"http://{LOOPBACK}:{each.getsockname()[1]}" for each in own)
+        serve_one = partial(_serve_in_process, settings)
+        children = [
+            WebProcess(partial(serve_one, WebPort(listener, each, siblings)), url)
+            for each, url in zip(own, siblings, strict=True)
+        ]
+        parts = Parts()
+        probes = Probes(parts, Readiness(None, None, parts), partial(merge_metrics, siblings))
+        health = stack.enter_context(open_health(settings, probes, stop))
+        kept = [ProcessPart(f"web {number}", child.run) for number, child in enumerate(children, 1)]
+        said = asyncio.create_task(_welcome_once(parts, settings, listener.getsockname()[1]))
+        try:
+            await supervise_all([*kept, *health], stop, parts)
+        finally:
+            said.cancel()
+
+
+async def _welcome_once(parts: Parts, settings: Settings, port: int) -> None:
+    await wait_until(lambda: parts.states.get("web 1") == OK)
+    say(f"docmill is at http://{settings.host}:{port}")
+    local.advise_hosts(settings)
+
+
+def _serve_in_process(settings: Settings, given: "WebPort") -> None:
+    log_to_stderr(settings)
+    serve_until_stopped(partial(run_alone, settings, partial(open_web, given=given)))
 
 
 async def _run_everything(settings: Settings, stop: StopSignal) -> None:
@@ -136,17 +197,27 @@ async def _wait_until_back(server: EmbeddedDatabase, lives: int, exc: CommandErr
 
 @asynccontextmanager
 async def open_web(
-    settings: Settings, services: App, stop: StopSignal
+    settings: Settings, services: App, stop: StopSignal, given: WebPort | None = None
 ) -> AsyncGenerator[Sequence[ProcessPart]]:
-    """The parts of the web, and the port, which stays ours while one of them starts again."""
+    """The parts of the web, and the port, which stays ours while one of them starts again.
+
+    `given` is a port that was opened by another process.
+    """
     async with AsyncExitStack() as stack:
-        listener = stack.enter_context(web_server.bind(settings.host, settings.port))
+        listener = given.listener if given else web_server.bind(settings.host, settings.port)
+        stack.enter_context(listener)
         stack.enter_context(stop.calling(listener.close))
         sandbox = await stack.enter_async_context(open_preview_pool(settings))
-        site = _WebServer(settings, services, listener, sandbox)
+        site = _WebServer(
+            settings, services, WebPort(listener) if given is None else given, sandbox
+        )
+        readiness = Readiness(services.pool, services.store, services.parts)
+        probes = Probes(services.parts, readiness, site.read_metrics)
+        health = stack.enter_context(open_health(settings, probes, stop, given and given.own))
         yield [
             ProcessPart("web", site.serve),
             ProcessPart("web fork server", partial(_keep_warm_once_used, sandbox)),
+            *health,
         ]
 
 
@@ -154,25 +225,31 @@ class _WebServer:
     """One web server after another on the same port."""
 
     def __init__(
-        self, settings: Settings, services: App, listener: socket.socket, sandbox: SandboxPool
+        self, settings: Settings, services: App, port: WebPort, sandbox: SandboxPool
     ) -> None:
         self._settings: Settings = settings
         self._services: App = services
-        self._listener: socket.socket = listener
+        self._port: WebPort = port
         self._sandbox: SandboxPool = sandbox
-        self._welcomed: bool = False
+        self._welcomed: bool = bool(port.siblings)
+        self._site: Site | None = None
+
+    async def read_metrics(self) -> bytes:
+        """Of this process alone; nothing before it has begun to serve."""
+        return await measure(self._site) if self._site else b""
 
     async def serve(self, life: PartLife) -> None:
         settings, services = self._settings, self._services
         async with AsyncExitStack() as stack:
             embed = await docmill_app.open_embedder(settings, stack)
             watched = poll.open_monitors(settings, services)
-            site_rules = docmill_app.web_config(settings)
+            site_rules = replace(docmill_app.web_config(settings), siblings=self._port.siblings)
             app = docmill_app.create_web(
                 services, site_rules, self._sandbox, embed=embed, watched=watched
             )
+            self._site = app.state.site
             ready = partial(self._welcome, life)
-            await web_server.serve_on(app, self._listener.dup(), ready=ready)
+            await web_server.serve_on(app, self._port.listener.dup(), ready=ready)
 
     def _welcome(self, life: PartLife, port: int) -> None:
         life.up()

@@ -1,6 +1,6 @@
 """Commands that run docmill without its pages: worker, migrate. And the parts of a worker."""
 
-from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Collection, Mapping, Sequence
 from contextlib import AsyncExitStack as Stack
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -11,20 +11,20 @@ import structlog
 from docmill import app
 from docmill.app import App
 from docmill.cli.options import Data
-from docmill.jobs import retention
 from docmill.jobs.runner import JobRunner, RunnerParts, add_options
 from docmill.jobs.validation import ArtifactValidators
-from docmill.processes.deliver import deliver_webhooks
+from docmill.processes.alone import run_alone
+from docmill.processes.health import with_health
 from docmill.processes.logs import log_to_stderr
 from docmill.processes.supervise import (
     PartLife,
     ProcessEndedError,
     ProcessPart,
     StopSignal,
-    run_alone,
     run_until_stopped,
     wait_until,
 )
+from docmill.processes.upkeep import list_worker_parts, run_loop
 from docmill.queue import leases
 from docmill.queue.lanes import Lanes
 from docmill.queue.worker import Runner, Worker, WorkerConfig, WorkerLinks, make_lanes
@@ -40,7 +40,7 @@ def run_worker(data: Data = None) -> None:
     """Run a worker alone, against DATABASE_URL. Start as many as you like, on any machine."""
     settings = read_settings(data=data)
     log_to_stderr(settings)
-    run_until_stopped(partial(run_alone, settings, open_worker))
+    run_until_stopped(partial(run_alone, settings, with_health(open_worker)))
 
 
 @asynccontextmanager
@@ -69,20 +69,15 @@ async def open_worker(
         told = add_options(runner, app.pipeline_options(settings))
         shop = RestartedWorker(services, work_rules, told, me, lanes)
         guards = [one.guard for one in (*elsewhere.values(), *asked.values())]
-        awaited = {name: one.guard.name for name, one in elsewhere.items()}
-        care = replace(app.upkeep_config(settings, services, work_rules, me), awaited=awaited)
+        care = app.upkeep_config(settings, services, work_rules, me)
         yield [
             ProcessPart("fork server", partial(keep_warm, sandbox, shop.wake)),
             ProcessPart("worker", shop.work),
-            *(
-                ProcessPart(name, partial(_run_loop, loop))
-                for name, loop in retention.make_loops(care).items()
-            ),
+            *list_worker_parts(settings, services, care),
             ProcessPart(
                 "services",
-                partial(_run_loop, partial(report_breakers, services.pool, str(me), guards)),
+                partial(run_loop, partial(report_breakers, services.pool, str(me), guards)),
             ),
-            ProcessPart("webhooks", partial(deliver_webhooks, settings, services)),
         ]
 
 
@@ -136,8 +131,3 @@ async def keep_warm(sandbox: SandboxPool, warm: Callable[[], None], life: PartLi
     warm()
     await wait_until(lambda: sandbox.pid is None)
     raise ProcessEndedError("its process is gone")
-
-
-async def _run_loop(loop: Callable[[], Awaitable[None]], life: PartLife) -> None:
-    life.up()
-    await loop()

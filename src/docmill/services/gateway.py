@@ -3,13 +3,13 @@
 import asyncio
 import json
 import time
-from collections.abc import Generator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import AsyncExitStack, contextmanager
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from http import HTTPStatus
-from typing import Any, BinaryIO, Final, Self
+from typing import Any, BinaryIO, Final, Protocol, Self
 
 import httpx2
 
@@ -44,6 +44,17 @@ class GatewayAnswer:
     xml: bytes | None = None
     summary: Summary | None = None
     refusal: str = ""
+    url: str = ""  # of the gateway that answered
+
+
+class InvoiceConverter(Protocol):
+    """One gateway, or several as one."""
+
+    @property
+    def url(self) -> str: ...
+    async def convert(
+        self, pdf: BinaryIO, mapping: str | None, profile: Mapping[str, Any] | None = None
+    ) -> GatewayAnswer: ...
 
 
 class GatewayClient:
@@ -125,6 +136,41 @@ class GatewayClient:
             raise DocmillError("GW_5XX", f"{self.url}: {type(exc).__name__}") from exc
 
 
+class GatewayFailover:
+    """Several gateways as one. Each has a breaker of its own; who fails is followed by the next."""
+
+    def __init__(self, clients: Sequence[GatewayClient], clock: Clock = time.monotonic) -> None:
+        self.url: str = ",".join(client.url for client in clients)
+        self._guarded: list[tuple[GatewayClient, ServiceGuard]] = [
+            (client, ServiceGuard(client.url, patience=timedelta.max, clock=clock))
+            for client in clients
+        ]
+
+    async def convert(
+        self, pdf: BinaryIO, mapping: str | None, profile: Mapping[str, Any] | None = None
+    ) -> GatewayAnswer:
+        """By the first that does it. Those that are left alone count as failing, and come last."""
+        self._guarded.append(self._guarded.pop(0))  # the next document begins with another
+        faults: list[DocmillError] = []
+        for client, guard in sorted(self._guarded, key=lambda each: not each[1].admits):
+            pdf.seek(0)
+            try:
+                answer = await guard.through(partial(client.convert, pdf, mapping, profile))
+            except DocmillError as exc:
+                if not exc.fault.retried:
+                    raise
+                faults.append(exc)
+            else:
+                return replace(answer, url=client.url)
+        raise faults[0]
+
+
+async def open_gateways_at(urls: Sequence[str], stack: AsyncExitStack) -> InvoiceConverter:
+    """For as long as the stack lives."""
+    clients = [await stack.enter_async_context(GatewayClient(url.strip())) for url in urls]
+    return clients[0] if len(clients) == 1 else GatewayFailover(clients)
+
+
 def _read_version(answer: httpx2.Response) -> str:
     return answer.headers.get("x-pipeline-version", "")
 
@@ -182,11 +228,11 @@ class GatewayRunner:
     """Runs jobs at a gateway."""
 
     def __init__(
-        self, client: GatewayClient, guard: ServiceGuard, clock: Clock = time.monotonic
+        self, client: InvoiceConverter, guard: ServiceGuard, clock: Clock = time.monotonic
     ) -> None:
         self.guard: ServiceGuard = guard
         self.url: str = client.url
-        self._client: GatewayClient = client
+        self._client: InvoiceConverter = client
         self._clock: Clock = clock
 
     async def __call__(self, job: Claimed, file: BinaryIO, note: ReportProgress) -> RunOutcome:
@@ -198,15 +244,15 @@ class GatewayRunner:
             convert = partial(self._client.convert, file, job.mapping, profile)
             answer = await self.guard.through(convert)
         except DocmillError as exc:
-            usage = self._usage(began_at, exc.facts.get("httpStatus"))
+            usage = self._usage(began_at, exc.facts.get("httpStatus"), self.url)
             delay = None if exc.fault.code == RESTING else read_pause(exc)
             return RunFailed(exc.fault.code, exc.detail, "", usage, delay, reason=exc.reason)
-        usage = self._usage(began_at, answer.status)
+        usage = self._usage(began_at, answer.status, answer.url or self.url)
         about = About(answer.summary, refusal=answer.refusal or None)
         return RunReturned(answer.data, answer.version, usage, _make_artifact(answer), about=about)
 
-    def _usage(self, began_at: float, status: object) -> Usage:
-        call = {"gateway": self.url, "http_status": status}
+    def _usage(self, began_at: float, status: object, url: str) -> Usage:
+        call = {"gateway": url, "http_status": status}
         return Usage(round((self._clock() - began_at) * 1000), call=call)
 
 

@@ -8,8 +8,9 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 from docmill.core.faults import CommandError
 from docmill.storage.contract import Metadata, ObjectInfo, Store, Writer
 from docmill.storage.local import LocalStore
+from docmill.storage.paired import PairedStore
 
-__all__ = ["Metadata", "ObjectInfo", "Store", "Writer", "open_store"]
+__all__ = ["Metadata", "ObjectInfo", "Store", "Writer", "open_pair", "open_store"]
 
 # The kinds over the network: the module that knows the library, its function, and the extra.
 KINDS: Final = {
@@ -45,3 +46,9 @@ def open_store(url: str) -> Store:
         parts.netloc, unquote(parts.path).strip("/"), dict(parse_qsl(parts.query))
     )
     return opened
+
+
+def open_pair(url: str, also: str | None) -> Store:
+    """A store, together with one that its objects come from, if there is one."""
+    first = open_store(url)
+    return PairedStore(first, open_store(also)) if also else first

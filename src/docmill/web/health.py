@@ -11,9 +11,11 @@ from starlette.responses import JSONResponse, Response
 
 from docmill import __version__
 from docmill.core.faults import DocmillError
-from docmill.core.parts import OK
+from docmill.core.parts import OK, Parts
 from docmill.db import wall
 from docmill.db.pool import connection
+from docmill.web.readiness import Readiness
+from docmill.web.siblings import merge_metrics
 from docmill.web.site import CurrentSite, Site
 
 router = APIRouter(tags=["health"])
@@ -53,7 +55,10 @@ FAILING: Final[dict[int | str, dict[str, Any]]] = {
     responses=FAILING,
 )
 async def health(site: CurrentSite) -> Response:
-    parts = site.parts
+    return answer_health(site.parts)
+
+
+def answer_health(parts: Parts) -> Response:
     body = Health(
         status="ok" if parts.all_run else "failing",
         version=__version__,
@@ -70,7 +75,11 @@ async def health(site: CurrentSite) -> Response:
     responses={503: {"model": Ready, "description": "Not all parts are there"}},
 )
 async def ready(site: CurrentSite) -> Response:
-    parts = await site.readiness.parts()
+    return await answer_ready(site.readiness)
+
+
+async def answer_ready(readiness: Readiness) -> Response:
+    parts = await readiness.parts()
     good = all(state == OK for state in parts.values())
     body = Ready(status="ready" if good else "not ready", parts=parts)
     return JSONResponse(body.model_dump(), 200 if good else 503)
@@ -78,9 +87,16 @@ async def ready(site: CurrentSite) -> Response:
 
 @router.get("/metrics", summary="For Prometheus", response_class=Response)
 async def metrics(site: CurrentSite) -> Response:
+    siblings = site.config.siblings
+    text = await (merge_metrics(siblings) if siblings else measure(site))
+    return Response(text, media_type=CONTENT_TYPE_LATEST)
+
+
+async def measure(site: Site) -> bytes:
+    """What this process counts, brought up to date."""
     await _measure_queue(site)
     await _measure_store(site)
-    return Response(site.metrics.text(), media_type=CONTENT_TYPE_LATEST)
+    return site.metrics.text()
 
 
 async def _measure_queue(site: Site) -> None:

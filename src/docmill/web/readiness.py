@@ -6,6 +6,7 @@ Asked often; what costs something is looked up rarely.
 import asyncio
 import time
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Final
 from uuid import uuid4
 
@@ -17,16 +18,21 @@ from docmill.db import migrate, pool, wall
 from docmill.db.pool import Pool, connection
 from docmill.storage.contract import Store
 
+Look = Callable[[], Awaitable[str]]
+
 FRESH_SECONDS: Final = 5.0
 LIMIT_SECONDS: Final = 8.0
 
 
 class Readiness:
-    """Remembers its last look for a few seconds: anybody may ask."""
+    """Remembers its last look for a few seconds: anybody may ask.
 
-    def __init__(self, pool: Pool, store: Store, parts: Parts) -> None:
-        self._pool: Pool = pool
-        self._store: Store = store
+    A process without a database or a store, such as the gateway, is not asked for them.
+    """
+
+    def __init__(self, pool: Pool | None, store: Store | None, parts: Parts) -> None:
+        self._pool: Pool | None = pool
+        self._store: Store | None = store
         self._process: Parts = parts
         self._until: float = 0.0
         self._parts: dict[str, str] = {}
@@ -36,28 +42,33 @@ class Readiness:
         """Each part and dependency with "ok" or the code of what is wrong."""
         async with self._turn:
             if time.monotonic() > self._until:
-                database, store = await asyncio.gather(
-                    _probe(self._try_database), _probe(self._try_store)
-                )
-                self._parts = {"database": database, "store": store}
+                looks: dict[str, Look] = {}
+                if self._pool:
+                    looks["database"] = partial(_try_database, self._pool)
+                if self._store:
+                    looks["store"] = partial(_try_store, self._store)
+                found = await asyncio.gather(*map(_probe, looks.values()))
+                self._parts = dict(zip(looks, found, strict=True))
                 self._until = time.monotonic() + FRESH_SECONDS
         return {**self._process.states, **self._parts}
 
-    async def _try_database(self) -> str:
-        with wall.beyond():
-            async with connection(self._pool) as conn:
-                if await migrate.find_missing(conn):
-                    return "MIGRATIONS_PENDING"
-                return "READ_ONLY" if await pool.is_read_only(conn) else OK
 
-    async def _try_store(self) -> str:
-        key = f"probes/{uuid4()}"
-        await self._store.put(key, b"probe")
-        await self._store.delete(key)
-        return OK
+async def _try_database(opened: Pool) -> str:
+    with wall.beyond():
+        async with connection(opened) as conn:
+            if await migrate.find_missing(conn):
+                return "MIGRATIONS_PENDING"
+            return "READ_ONLY" if await pool.is_read_only(conn) else OK
 
 
-async def _probe(look: Callable[[], Awaitable[str]]) -> str:
+async def _try_store(store: Store) -> str:
+    key = f"probes/{uuid4()}"
+    await store.put(key, b"probe")
+    await store.delete(key)
+    return OK
+
+
+async def _probe(look: Look) -> str:
     try:
         async with asyncio.timeout(LIMIT_SECONDS):
             return await look()
