@@ -28,6 +28,9 @@ NAMES: Final = frozenset(
         "poll.filed",
         "poll.noted",
         "webhook.sent",
+        "batch.listed",
+        "batch.read",
+        "batch.put",
         # Asked again and again while the part runs, so that it fails in the middle of its work.
         "part.web",
         "part.web fork server",
