@@ -134,7 +134,7 @@ class RayEngine:
         for _ in range(LIVES):
             actor = await self._free.get()
             try:
-                tally = await actor.read.remote(shard)
+                tally: Tally | tuple[str, str] = await actor.read.remote(shard)
             except self._ray.exceptions.RayActorError:
                 actor = self._start_actor()
                 continue

@@ -11,11 +11,11 @@ from datetime import timedelta
 from typing import Any, Final
 from uuid import UUID, uuid5
 
-import pyarrow as pa
 from psycopg.rows import class_row
 from psycopg.types.json import Jsonb
 
 from docmill.batch import parts, schema
+from docmill.batch.arrow import Table
 from docmill.batch.engines import Watch
 from docmill.core.documents import clean_filename, result_key
 from docmill.core.faults import CommandError
@@ -86,7 +86,7 @@ async def _list_parts(out: Store) -> AsyncIterator[ObjectInfo]:
             yield part
 
 
-def _cut(table: pa.Table) -> Iterator[list[PartRow]]:
+def _cut(table: Table) -> Iterator[list[PartRow]]:
     for batch in table.to_batches(max_chunksize=AT_A_TIME):
         yield batch.to_pylist()
 

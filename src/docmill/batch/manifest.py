@@ -13,9 +13,7 @@ from io import BytesIO
 from typing import Any, Final
 from uuid import uuid4
 
-import pyarrow as pa
-import pyarrow.parquet as pq
-
+from docmill.batch.arrow import Table, pa, pq
 from docmill.batch.schema import LISTED
 from docmill.cli.files import ENDINGS
 from docmill.core import failpoints, installed
@@ -38,7 +36,7 @@ class Shard:
 
     number: int
     digest: str
-    documents: pa.Table
+    documents: Table
 
     @property
     def name(self) -> str:
@@ -84,7 +82,7 @@ class Listing:
     _waiting: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
     _waiting_bytes: int = 0
 
-    async def cut(self, source: Store) -> AsyncIterator[pa.Table]:
+    async def cut(self, source: Store) -> AsyncIterator[Table]:
         """Shard after shard; memory holds one page and one shard."""
         async for page in source.pages(""):
             for found in page:
@@ -113,7 +111,7 @@ class Listing:
         self.documents += 1
         self.bytes += found.bytes
 
-    def _flush(self) -> pa.Table:
+    def _flush(self) -> Table:
         shard = pa.Table.from_pylist(self._waiting, schema=LISTED)
         self._waiting, self._waiting_bytes = [], 0
         return shard
@@ -125,7 +123,7 @@ async def ensure_manifest(source: Store, out: Store, selection: Selection) -> Ma
         return found
     listing, files = uuid4().hex, 0
     counted = Listing(selection)
-    waiting: list[pa.Table] = []
+    waiting: list[Table] = []
     async for shard in counted.cut(source):
         waiting.append(shard)
         if len(waiting) == SHARDS:
@@ -158,7 +156,7 @@ async def read_json(out: Store, key: str) -> dict[str, Any] | None:
         return None
 
 
-async def _put_file(out: Store, listing: str, number: int, shards: list[pa.Table]) -> None:
+async def _put_file(out: Store, listing: str, number: int, shards: list[Table]) -> None:
     await out.put(_file_key(listing, number), await asyncio.to_thread(_encode_shards, shards))
 
 
@@ -166,7 +164,7 @@ def _file_key(listing: str, number: int) -> str:
     return f"{FOLDER}/{listing}/{number:06d}.parquet"
 
 
-def _encode_shards(shards: list[pa.Table]) -> bytes:
+def _encode_shards(shards: list[Table]) -> bytes:
     data = BytesIO()
     with pq.ParquetWriter(data, LISTED, compression="zstd") as writer:
         for shard in shards:
@@ -186,7 +184,7 @@ async def read_shards(out: Store, manifest: Manifest, identity: str) -> AsyncIte
                 number += 1
 
 
-def hash_shard(identity: str, documents: pa.Table) -> str:
+def hash_shard(identity: str, documents: Table) -> str:
     digest = hashlib.sha256(identity.encode())
     for key, size in zip(documents["key"].to_pylist(), documents["size"].to_pylist(), strict=True):
         digest.update(f"\n{size} {key}".encode())
@@ -201,7 +199,7 @@ async def drop_other_listings(out: Store, manifest: Manifest) -> None:
                 await out.delete(found.key)
 
 
-def list_documents(source: str, pipeline: str, *, shard: int = DOCUMENTS) -> Iterator[pa.Table]:
+def list_documents(source: str, pipeline: str, *, shard: int = DOCUMENTS) -> Iterator[Table]:
     """The documents of a source that a pipeline takes, in tables of so many, for an engine."""
     accepts = installed.load_pipeline(pipeline).accepts
     listing = Listing(Selection(endings_of(accepts), shard=shard))
@@ -211,5 +209,5 @@ def list_documents(source: str, pipeline: str, *, shard: int = DOCUMENTS) -> Ite
             yield table
 
 
-async def _next_table(tables: AsyncIterator[pa.Table]) -> pa.Table | None:
+async def _next_table(tables: AsyncIterator[Table]) -> Table | None:
     return await anext(tables, None)

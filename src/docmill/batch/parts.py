@@ -11,10 +11,7 @@ from dataclasses import asdict, dataclass, field
 from io import BytesIO
 from typing import Any, Final
 
-import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.parquet as pq
-
+from docmill.batch.arrow import Table, pa, pc, pq
 from docmill.batch.manifest import Shard, read_json
 from docmill.batch.reader import NoteDocument, TableReader
 from docmill.batch.schema import FAILED, OK
@@ -94,18 +91,18 @@ async def retry_shard(
     return await derive(out, shard.name, whole)
 
 
-def encode_part(table: pa.Table) -> bytes:
+def encode_part(table: Table) -> bytes:
     data = BytesIO()
     pq.write_table(table, data, compression="zstd")
     return data.getvalue()
 
 
-async def read_part(out: Store, name: str) -> pa.Table:
+async def read_part(out: Store, name: str) -> Table:
     with await out.file(part_key(name)) as file:
         return await asyncio.to_thread(pq.read_table, file)
 
 
-async def derive(out: Store, name: str, table: pa.Table) -> Tally:
+async def derive(out: Store, name: str, table: Table) -> Tally:
     """Of the part that counts: its dead letters first, then its tally, which says that all is."""
     failed = table.filter(pc.equal(table["status"], FAILED))
     if len(failed):
@@ -119,9 +116,9 @@ async def derive(out: Store, name: str, table: pa.Table) -> Tally:
     return tally
 
 
-def count_part(table: pa.Table) -> Tally:
+def count_part(table: Table) -> Tally:
     codes = Counter(code for code in table["code"].to_pylist() if code)
-    statuses = Counter(table["status"].to_pylist())
+    statuses: Counter[str] = Counter(table["status"].to_pylist())
     return Tally(
         len(table),
         statuses[OK],
@@ -133,7 +130,7 @@ def count_part(table: pa.Table) -> Tally:
     )
 
 
-def _sum(table: pa.Table, column: str) -> Any:
+def _sum(table: Table, column: str) -> Any:
     return pc.sum(table[column]).as_py() or 0
 
 

@@ -11,9 +11,8 @@ from pathlib import Path
 from typing import Any, BinaryIO, Final, Self, TypeVar
 from uuid import NAMESPACE_URL, uuid5
 
-import pyarrow as pa
-
 from docmill.batch import schema
+from docmill.batch.arrow import Schema, Table
 from docmill.cli.files import OpenDocument
 from docmill.core import faults, installed
 from docmill.core.faults import CommandError, DocmillError
@@ -25,7 +24,7 @@ from docmill.sandbox.outcome import RunFailed, RunOutcome, RunReturned
 from docmill.sandbox.pool import SandboxPool
 from docmill.sandbox.protocol import SIZE
 from docmill.storage import open_store
-from docmill.storage.contract import Store
+from docmill.storage.contract import CHUNK, Store
 from docmill.storage.names import display_name
 from docmill.storage.remote import spool_chunks
 
@@ -68,6 +67,13 @@ class ReadDocument:
     seconds: float = 0.0
 
 
+def _hash(file: BinaryIO) -> str:
+    digest = hashlib.sha256()
+    while chunk := file.read(CHUNK):
+        digest.update(chunk)
+    return digest.hexdigest()
+
+
 def _fail(code: str, reason: str) -> RunFailed:
     """Of a document that no child has seen."""
     return RunFailed(code, reason, "", Usage(), reason=reason)
@@ -82,7 +88,7 @@ class TableReader:
         self._request: ReadRequest = request
         self._store: Store | None = open_store(source) if source else None
         self._place: str = self._store.name if self._store else ""
-        self._schema: pa.Schema = schema.schema_of(request.pipeline)
+        self._schema: Schema = schema.schema_of(request.pipeline)
         self._version: str = installed.load_pipeline(request.pipeline).version
         self._sandbox: SandboxPool = SandboxPool(limits, pipelines=[request.pipeline])
         catalog = confined.load_catalog(request.pipeline)
@@ -105,7 +111,7 @@ class TableReader:
         if self._store:
             await self._store.close()
 
-    async def read(self, table: pa.Table, note: NoteDocument = lambda _: None) -> pa.Table:
+    async def read(self, table: Table, note: NoteDocument = lambda _: None) -> Table:
         """A row for each, in their order. Raises IO_ERROR when the source gave none of them."""
         rows = await asyncio.gather(*(self._read_row(row, note) for row in table.to_pylist()))
         if rows and all(row["code"] == IO_ERROR for row in rows):
@@ -128,14 +134,14 @@ class TableReader:
             says = NOT_THERE if exc.fault.code == GONE else exc.detail
             return ReadDocument(_fail(exc.fault.code, says))
         with file:
-            digest = await asyncio.to_thread(hashlib.file_digest, file, "sha256")
+            sha256 = await asyncio.to_thread(_hash, file)
             size = file.seek(0, os.SEEK_END)
             file.seek(0)
             if given.get("size") not in {None, size}:
                 says = f"It has {size} bytes, and had {given['size']} when it was listed."
-                return ReadDocument(_fail(CHANGED, says), digest.hexdigest(), size)
+                return ReadDocument(_fail(CHANGED, says), sha256, size)
             document = OpenDocument(Path(display_name(given["key"])), file.fileno(), size)
-            return await self._read_open(document, digest.hexdigest())
+            return await self._read_open(document, sha256)
 
     async def _fetch(self, given: dict[str, Any]) -> BinaryIO:
         """Open for reading only, as a child may have it."""
@@ -237,23 +243,26 @@ class Reader:
         }  # fmt: skip
         self._request: ReadRequest = ReadRequest(pipeline, **asked)
         self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread: threading.Thread | None = None
         self._reader: TableReader | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _restore, (self._given,)
 
-    def __call__(self, table: pa.Table) -> pa.Table:
+    def __call__(self, table: Table) -> Table:
         """Rows of `schema_of(pipeline)`, one for each row of the table, in its order."""
         return self.run(lambda reader: reader.read(table))
 
     def run(self, work: Callable[[TableReader], Coroutine[Any, Any, T]]) -> T:
         """Waits for work with the reader, in the thread of its own that all its processes need.
 
-        A fork server ends with the thread that started it, and engines end theirs as they like.
+        A fork server ends with the thread that started it, and engines end theirs as they like;
+        some of them put another kind of event loop into their workers.
         """
         if self._loop is None:
-            self._loop = asyncio.new_event_loop()
-            threading.Thread(target=self._loop.run_forever, daemon=True).start()
+            self._loop = asyncio.SelectorEventLoop()
+            self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
+            self._thread.start()
         return asyncio.run_coroutine_threadsafe(self._start(work), self._loop).result()
 
     async def _start(self, work: Callable[[TableReader], Coroutine[Any, Any, T]]) -> T:
@@ -266,11 +275,13 @@ class Reader:
         return await work(self._reader)
 
     def close(self) -> None:
-        if self._loop is None:
+        if self._loop is None or self._thread is None:
             return
         if self._reader is not None:
             asyncio.run_coroutine_threadsafe(self._reader.__aexit__(), self._loop).result()
         self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
         self._loop = self._reader = None
 
 

@@ -4,8 +4,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final
 
-import pyarrow as pa
-
+from docmill.batch.arrow import Schema, Table, pa
 from docmill.core import installed
 from docmill.core.plugins import AUTO
 
@@ -48,7 +47,7 @@ def list_row_columns(pipeline: str) -> list[str]:
     return sorted({table.rows for room in found for table in room.tables})
 
 
-def schema_of(pipeline: str) -> pa.Schema:
+def schema_of(pipeline: str) -> Schema:
     """The columns that come out of a pipeline. The rows are null unless they are asked for."""
     own = [pa.field(name, pa.string()) for name in list_row_columns(pipeline)]
     return pa.schema([*SCHEMA, *own])
@@ -58,5 +57,5 @@ def encode_json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
 
 
-def build_table(rows: list[Mapping[str, Any]], schema: pa.Schema) -> pa.Table:
+def build_table(rows: list[Mapping[str, Any]], schema: Schema) -> Table:
     return pa.Table.from_pylist(rows, schema=schema)

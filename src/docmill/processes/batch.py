@@ -331,6 +331,7 @@ class BatchBoard:
 
 
 def _print_end(ended: Any, out: str, board: BatchBoard, *, as_json: bool) -> None:
+    out = out.partition("?")[0].rstrip("/")
     tally, listed = ended.tally, ended.listed
     if as_json:
         facts = {"event": "done", **asdict(tally), "listed": listed.documents}
