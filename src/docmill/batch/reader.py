@@ -98,13 +98,24 @@ class TableReader:
 
     async def __aenter__(self) -> Self:
         """Raises CommandError when the pipeline can't be loaded there."""
-        await self._sandbox.warm()
+        await self._warm()
         if why := self._sandbox.broken.get(self._request.pipeline):
             raise CommandError(
                 f"The pipeline {self._request.pipeline} can't be loaded: "
                 f"{why.strip().rpartition(chr(10))[2]}\nInstall it again, with what it needs."
             )
         return self
+
+    async def _warm(self) -> None:
+        """A fork server may be killed while it starts, as a child may while it reads."""
+        for left in reversed(range(TRIES)):
+            try:
+                await self._sandbox.warm()
+            except DocmillError:
+                if not left:
+                    raise
+            else:
+                return
 
     async def __aexit__(self, *exc: object) -> None:
         await self._sandbox.__aexit__(*exc)

@@ -149,10 +149,11 @@ def _check_source(source: str) -> None:
 
 
 def _explain_fault(exc: DocmillError) -> str:
-    """Of a store or a database: what it said, and that nothing is lost."""
+    """What was said, and that nothing is lost."""
+    advice = "Check the address and your rights there" if exc.fault.code == "IO_ERROR" else ""
     return (
         f"{exc.fault.final}: {exc.detail or exc.fault.code}\n"
-        "Check the address and the rights there; run the same command again to go on."
+        f"{advice or exc.fault.advice.rstrip('.')}; run the same command again to go on."
     )
 
 
