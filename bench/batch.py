@@ -228,7 +228,7 @@ def check_pace(figures: Figures, source: Path, folder: Path, *, strict: bool) ->
 
 
 def drill_late_worker(source: Path, folder: Path, *, control: bool) -> bool:
-    """A driver stops before its first put, another ends the batch, it wakes: are parts as before?"""
+    """A driver stops before its first put, another ends the batch, it wakes. Parts as before?"""
     out, log = folder / "out", folder / "log"
     folder.mkdir()
     words = words_of(source, out, "local", 5)
