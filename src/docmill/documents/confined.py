@@ -64,7 +64,7 @@ class ConfinedReader:
             mapping=self.request.mapping,
             options=self.request.options,
             rows=self.request.rows,
-            keeps=host is not None,
+            counts=host is not None,
         )
         ran = await self.sandbox.run(task, document.fd, note, host=host)
         if isinstance(ran, RunFailed) and ran.stalled:

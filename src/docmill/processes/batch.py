@@ -28,6 +28,7 @@ from docmill.core.owners import OwnerKey
 from docmill.documents.confined import ReadRequest
 from docmill.processes.read import CPUS, Mapped, ProfileFile, plan_reading, read_limits
 from docmill.settings import read_settings
+from docmill.storage import open_store
 
 # Where nobody watches a bar, a line comes this often.
 LINE_SECONDS: Final = 10.0
@@ -211,7 +212,6 @@ class BatchLibrary:
     driver: Any
     engines: Any
     manifest: Any
-    load: Any
 
 
 def _load_library() -> BatchLibrary:
@@ -219,7 +219,7 @@ def _load_library() -> BatchLibrary:
         return BatchLibrary(
             *(
                 importlib.import_module(f"docmill.batch.{name}")
-                for name in ("driver", "engines", "manifest", "load")
+                for name in ("driver", "engines", "manifest")
             )
         )
     except ImportError as exc:
@@ -231,8 +231,8 @@ def _load_library() -> BatchLibrary:
 
 async def _load(command: BatchCommand, url: str, owner: OwnerKey, board: "BatchBoard") -> None:
     settings = read_settings()
-    load, driver = _load_library().load, _load_library().driver
-    out = driver.open_store(command.out)
+    load: Any = importlib.import_module("docmill.batch.load")
+    out = open_store(command.out)
     async with app.open_app(settings, url) as services:
         keep = timedelta(days=settings.keep_results_days)
         target = load.Target(services.pool, services.store, owner, command.wanted.mapping, keep)
