@@ -40,6 +40,7 @@ chaos: setup-dev ## kill workers, the database and any process, and count what i
 	@$(BIN)/python -m bench.havoc
 	@$(BIN)/python -m bench.webhooks
 	@PYTHONPATH=tests $(BIN)/python -m bench.team --documents 300
+	@$(BIN)/python -m bench.batch
 
 fuzz: setup-dev ## feed mutated documents and strange layouts to every pipeline, and odd requests to the API
 	@$(BIN)/python -m bench.fuzz
@@ -65,6 +66,7 @@ lock: ## pin again after a change in pyproject.toml; UPGRADE=--upgrade for newer
 	@cat src/docmill/processes/models.lock >> requirements.lock
 	@$(COMPILE) pyproject.toml --extra ocr --extra einvoice --extra s3 --extra gcs --extra azure --extra azure-reader --extra redis --group build -c requirements.lock -o deploy/requirements.lock >/dev/null
 	@cat src/docmill/processes/models.lock >> deploy/requirements.lock
-	@$(COMPILE) pyproject.toml --extra einvoice --extra s3 --extra gcs --extra azure --extra azure-reader --extra redis --group dev --group bench -c requirements.lock -o requirements-dev.lock >/dev/null
-	@if grep -nE '://|^ *--(extra-)?index|^ *--find' requirements.lock requirements-dev.lock deploy/requirements.lock; then \
+	@$(COMPILE) pyproject.toml --extra einvoice --extra s3 --extra gcs --extra azure --extra azure-reader --extra redis --extra batch --group dev --group bench -c requirements.lock -o requirements-dev.lock >/dev/null
+	@$(COMPILE) --group engines -c requirements.lock -c requirements-dev.lock -o requirements-engines.lock >/dev/null
+	@if grep -nE '://|^ *--(extra-)?index|^ *--find' requirements.lock requirements-dev.lock requirements-engines.lock deploy/requirements.lock; then \
 		echo "a lock names a registry"; exit 1; fi

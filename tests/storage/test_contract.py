@@ -124,6 +124,8 @@ async def test_a_listing_comes_in_pages_in_the_order_of_keys(
     assert [key for page in pages for key in page] == keys
     if kind != "gcs":  # this emulator knows no pages
         assert [len(page) for page in pages] == [3, 3, 2]
+    everything = [stored.key for stored in await listed(store, "")]
+    assert everything == sorted([*keys, "incoming2/no", "archive/no"])
 
 
 async def test_a_move_takes_bytes_and_metadata_along_and_adds_to_them(

@@ -106,6 +106,11 @@ _OWN: Final = (
         "Run a pipeline on files here, with no server and no database.",
     ),
     Command(
+        "batch",
+        "docmill.processes.batch:run_batch",
+        "Read millions of documents from a folder or a bucket into Parquet.",
+    ),
+    Command(
         "export",
         "docmill.jobs.commands:export_jobs",
         "Write several complete invoices of one seller as one file.",

@@ -30,6 +30,9 @@ NAMES: Final = frozenset(
         "webhook.sent",
         "move.copied",
         "move.left",
+        "batch.listed",
+        "batch.read",
+        "batch.put",
         # Asked again and again while the part runs, so that it fails in the middle of its work.
         "part.web",
         "part.web fork server",

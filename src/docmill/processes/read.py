@@ -27,14 +27,14 @@ from docmill.cli.files import (
     printable_path,
     write_whole,
 )
-from docmill.core import field_request, installed, plugins
+from docmill.core import field_request, installed
 from docmill.core.faults import DocmillError
 from docmill.core.installed import PipelineCatalog
-from docmill.core.jobs import Usage
-from docmill.documents import content_types
+from docmill.documents import confined, content_types
+from docmill.documents.confined import ConfinedReader, ReadRequest
 from docmill.invoices.profile import parse_profile
 from docmill.sandbox.limits import RunLimits
-from docmill.sandbox.outcome import RunFailed, RunOutcome, RunReturned, Task
+from docmill.sandbox.outcome import RunFailed, RunOutcome, RunReturned
 from docmill.sandbox.pool import SandboxPool
 from docmill.settings import read_settings
 
@@ -91,14 +91,11 @@ def read_files(
 
     docmill read invoice invoices/ --out results --mapping ubl_invoice_v1
     """
-    catalog = _load_catalog(pipeline)
-    _check_mapping(catalog, pipeline, mapping)
-    wanted = ReadRequest(pipeline, mapping, _field_options(catalog, pipeline, fields))
-    wanted = replace(wanted, options={**wanted.options, **_read_profile(profile)})
+    wanted, catalog = plan_reading(pipeline, mapping, profile, fields)
     files = _list_files(files, catalog.accepts[pipeline])
     began = time.monotonic()
     reader = FileReader(wanted, catalog, out)
-    _run_reader(reader, files, out, (_read_limits(seconds), jobs))
+    _run_reader(reader, files, out, (read_limits(seconds), jobs))
     if as_json:
         say_json([asdict(row) for row in reader.rows])
     else:
@@ -110,8 +107,8 @@ def read_files(
 def read_quietly(pipeline: str, files: list[Path], out: Path, jobs: int) -> list[ReadFile]:
     """Files through a pipeline into a folder, with a bar; a row for each that could be opened."""
     catalog = _load_catalog(pipeline)
-    reader = FileReader(ReadRequest(pipeline, None, {}), catalog, out)
-    _run_reader(reader, files, out, (_read_limits(EVAL_SECONDS), jobs))
+    reader = FileReader(ReadRequest(pipeline), catalog, out)
+    _run_reader(reader, files, out, (read_limits(EVAL_SECONDS), jobs))
     return reader.rows
 
 
@@ -126,13 +123,14 @@ def _run_reader(
         raise StartError(f"Can't write to {out}: {exc.strerror}\nChoose another --out.") from exc
 
 
-@dataclass(frozen=True, slots=True)
-class ReadRequest:
-    """What is to be done with every file."""
-
-    pipeline: str
-    mapping: str | None
-    options: Mapping[str, Any]
+def plan_reading(
+    pipeline: str, mapping: str | None, profile: Path | None, fields: str | None
+) -> tuple[ReadRequest, PipelineCatalog]:
+    """What the options of a command ask for. Raises BadParameter for what can't be had."""
+    catalog = _load_catalog(pipeline)
+    _check_mapping(catalog, pipeline, mapping)
+    options = {**_field_options(catalog, pipeline, fields), **_read_profile(profile)}
+    return ReadRequest(pipeline, mapping, options), catalog
 
 
 def _check_mapping(catalog: PipelineCatalog, pipeline: str, mapping: str | None) -> None:
@@ -162,7 +160,7 @@ def _list_files(given: list[Path], accepts: Sequence[str]) -> list[Path]:
     return files
 
 
-def _read_limits(seconds: float) -> RunLimits:
+def read_limits(seconds: float) -> RunLimits:
     """As a worker's, with a budget of the caller's own."""
     cpu = timedelta(seconds=seconds)
     return replace(
@@ -195,14 +193,9 @@ def _load_catalog(name: str) -> PipelineCatalog:
             f"there is no {name!r}; installed: {known}.", param_hint="PIPELINE"
         )
     try:
-        one = installed.load_pipeline(name)
+        return confined.load_catalog(name)
     except (ImportError, AttributeError, TypeError) as exc:
         raise StartError(_explain_broken(name, f"{type(exc).__name__}: {exc}")) from exc
-    return PipelineCatalog(
-        {name: one.accepts},
-        {name: plugins.list_mappings(one)},
-        frozenset({name} if plugins.takes_fields(one) else ()),
-    )
 
 
 def _explain_broken(name: str, why: str) -> str:
@@ -277,32 +270,16 @@ class FileReader:
         return ReadFile(str(document.path), sha256, code, says, seconds, ran.usage.memory_bytes)
 
     async def _run(self, document: OpenDocument, sha256: str, sandbox: SandboxPool) -> RunOutcome:
-        try:
-            kind = self._kind(document)
-        except DocmillError as exc:
-            return RunFailed(exc.fault.code, exc.detail, "", Usage())
-        task = Task(self._wanted.pipeline, document.filename, kind, sha256)
-        task = replace(task, mapping=self._wanted.mapping, options=self._wanted.options)
         row = self._bar.add_task(document.filename, total=100, stage="")
 
         def show(percent: int, stage: str) -> None:
             self._bar.update(row, completed=percent, stage=stage)
 
         try:
-            ran = await sandbox.run(task, document.fd, show)
-            if isinstance(ran, RunFailed) and ran.stalled:
-                ran = await sandbox.run(task, document.fd, show)
-            return ran
+            reader = ConfinedReader(sandbox, self._offer, self._wanted)
+            return await reader.read(document, sha256, note=show)
         finally:
             self._bar.remove_task(row)
-
-    def _kind(self, document: OpenDocument) -> str:
-        head = document.head(content_types.HEAD_BYTES)
-        if not head:
-            raise DocmillError("EMPTY_FILE")
-        return content_types.check_type(
-            self._offer, self._wanted.pipeline, head, document.tail(content_types.TAIL_BYTES)
-        )
 
 
 def _encode_failure(failed: RunFailed) -> bytes:

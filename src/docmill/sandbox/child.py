@@ -205,7 +205,9 @@ def _run_pipeline(
         tools = plugins.Tools(channel.progress, services, channel.ask, task["rows"])
         if task["keeps"]:
             memory = Memory(channel.keep, channel.recall)
-            tools = replace(tools, memory=memory, size=channel.size)
+            tools = replace(tools, memory=memory)
+        if task["keeps"] or task["counts"]:
+            tools = replace(tools, size=channel.size)
         output = loaded.pipelines[name].run(source, tools)
     data = _encode(output.data)
     if output.artifact:

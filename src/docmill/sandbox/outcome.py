@@ -16,7 +16,7 @@ from docmill.sandbox.protocol import NO_MEMORY_EXIT, Frame
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What to run, on which document."""
+    """What to run, on which document. Its host remembers steps (`keeps`), or pages (`counts`)."""
 
     pipeline: str
     filename: str
@@ -26,6 +26,7 @@ class Task:
     options: Mapping[str, Any] = field(default_factory=dict[str, Any])
     rows: bool = False
     keeps: bool = False
+    counts: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -82,7 +82,7 @@ class Store(Protocol):
         ...
 
     def pages(self, prefix: str) -> AsyncIterator[list[ObjectInfo]]:
-        """What lies under a folder, in the order of the keys, a page at a time."""
+        """What lies under a folder ("" for all), in the order of the keys, a page at a time."""
         ...
 
     async def is_complete(self, stored: ObjectInfo) -> bool:

@@ -130,7 +130,7 @@ class GcsDriver:
         with translate_errors():
             listing = self._client.list_blobs(
                 self._bucket,
-                prefix=f"{self._prefix}{prefix}/",
+                prefix=f"{self._prefix}{prefix}/" if prefix else self._prefix,
                 start_offset=start,
                 page_size=PAGE,
                 **ALONE,

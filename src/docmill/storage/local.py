@@ -350,7 +350,7 @@ class LocalStore:
         )
 
     async def pages(self, prefix: str) -> AsyncIterator[list[ObjectInfo]]:
-        files = walk_files(self._path(prefix))
+        files = walk_files(self._path(prefix) if prefix else self.root)
 
         def page() -> list[ObjectInfo]:
             return [self._describe(path, found) for path, found in islice(files, PAGE)]

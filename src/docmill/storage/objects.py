@@ -263,9 +263,8 @@ class ObjectDriver:
 
     def pages(self, prefix: str, after: str) -> Iterator[list[ObjectInfo]]:
         with translate_errors():
-            for page in self._pages(
-                f"{self._prefix}{prefix}/", self._name(after) if after else b""
-            ):
+            folder = f"{self._prefix}{prefix}/" if prefix else self._prefix
+            for page in self._pages(folder, self._name(after) if after else b""):
                 yield [self._describe(listed) for listed in page]
 
     def _pages(self, folder: str, after: bytes) -> Iterator[list[ListedObject]]:

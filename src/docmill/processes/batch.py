@@ -1,0 +1,359 @@
+"""docmill batch: millions of documents to Parquet, on this machine or on a Ray cluster."""
+
+import asyncio
+import importlib
+import json
+import os
+import shlex
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
+from datetime import timedelta
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any, Final, Self
+from urllib.parse import unquote, urlsplit
+
+import typer
+from rich.filesize import decimal
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+from docmill import app
+from docmill.app import StartError
+from docmill.cli.console import complain, err, say
+from docmill.core import failpoints, field_request, owners
+from docmill.core.faults import DocmillError
+from docmill.core.owners import OwnerKey
+from docmill.documents.confined import ReadRequest
+from docmill.processes.read import CPUS, Mapped, ProfileFile, plan_reading, read_limits
+from docmill.settings import read_settings
+from docmill.storage import open_store
+
+# Where nobody watches a bar, a line comes this often.
+LINE_SECONDS: Final = 10.0
+STOPPED: Final = 130  # as the shell says of Ctrl-C
+
+
+class EngineName(StrEnum):
+    LOCAL = "local"
+    RAY = "ray"
+
+
+@dataclass(frozen=True, slots=True)
+class BatchOptions:
+    """What the command was asked for, besides what to read and where to."""
+
+    engine: EngineName
+    jobs: int | None
+    shard: int
+    limit: int | None
+    everything: bool
+    retry_failed: bool
+
+
+Source = Annotated[
+    str, typer.Argument(metavar="IN", help="A folder, or s3://, gs:// or az:// and a prefix.")
+]
+Out = Annotated[str, typer.Argument(metavar="OUT", help="Where the output goes; the same forms.")]
+Jobs = Annotated[
+    int | None,
+    typer.Option(min=1, help="Documents at a time, or actors of Ray.", show_default="CPUs"),
+]
+Fields = Annotated[str | None, typer.Option(help=field_request.HELP, show_default=False)]
+Into = Annotated[
+    str | None,
+    typer.Option(
+        metavar="DATABASE_URL", help="Then load what was read into a docmill; implies --rows."
+    ),
+]
+OwnerOption = Annotated[
+    str, typer.Option(metavar="OWNER", help="Whose the loaded documents are: user:NAME, desk:NAME.")
+]
+
+
+def run_batch(
+    source: Source,
+    out: Out,
+    pipeline: Annotated[str, typer.Option(help="Such as extract.")],
+    engine: Annotated[EngineName, typer.Option(help="Who reads.")] = EngineName.LOCAL,
+    jobs: Jobs = None,
+    seconds: Annotated[float, typer.Option(min=1, help="Most CPU time for one document.")] = 25,
+    mapping: Mapped = None,
+    profile: ProfileFile = None,
+    fields: Fields = None,
+    rows: Annotated[
+        bool, typer.Option("--rows", help="Also what docmill keeps in tables: fields, chunks ..")
+    ] = False,
+    shard: Annotated[int, typer.Option(min=1, help="Most documents in one part.")] = 500,
+    limit: Annotated[
+        int | None, typer.Option(min=1, help="Only the first so many, to try it.")
+    ] = None,
+    everything: Annotated[
+        bool, typer.Option("--all", help="Take every object, whatever its name ends in.")
+    ] = False,
+    retry_failed: Annotated[
+        bool, typer.Option("--retry-failed", help="Read those again that failed.")
+    ] = False,
+    into: Into = None,
+    owner: OwnerOption = owners.LOCAL.key,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print progress and the end as lines of JSON.")
+    ] = False,
+) -> None:
+    """Read millions of documents from a folder or a bucket into Parquet.
+
+    IN is listed once. Its documents are read in shards, each document in a confined process, and
+    each shard becomes one file in OUT/parts, put only where there is none. Whatever dies, run the
+    same command again: it goes on where it was, and no document is lost or there twice. What
+    could not be read is in OUT/failed, one line of JSON each; OUT/_SUCCESS says that all is done.
+
+    docmill batch scans/ out/ --pipeline extract --limit 100
+
+    docmill batch s3://lake/invoices s3://lake/read --pipeline invoice --engine ray
+
+    docmill batch scans/ out/ --pipeline extract --retry-failed
+
+    docmill batch scans/ out/ --pipeline extract --into postgresql://me@db/docmill --owner user:ann
+    """
+    wanted, catalog = plan_reading(pipeline, mapping, profile, fields)
+    wanted = replace(wanted, rows=rows or into is not None)
+    _check_source(source)
+    options = BatchOptions(engine, jobs, shard, limit, everything, retry_failed)
+    failpoints.arm(read_settings().failpoints)
+    board = BatchBoard(as_json=as_json)
+    try:
+        with board:
+            command = BatchCommand(source, out, wanted, catalog.accepts[pipeline], options)
+            ended = asyncio.run(command.run(seconds, board))
+            board.finish()
+            _print_end(ended, out, board, as_json=as_json)
+            if into is not None:
+                asyncio.run(_load(command, into, OwnerKey(owner), board))
+    except KeyboardInterrupt:
+        _explain_stop(board)
+        raise typer.Exit(STOPPED) from None
+    except DocmillError as exc:
+        raise StartError(_explain_fault(exc)) from exc
+
+
+def _check_source(source: str) -> None:
+    """A folder that is missing or closed to us is not an empty one."""
+    parts = urlsplit(source)
+    if parts.scheme not in {"", "file"}:
+        return
+    folder = Path(unquote(parts.path) if parts.scheme else source)
+    if not folder.is_dir():
+        raise StartError(f"IN is no folder: {folder}\nName a folder, or s3://, gs:// or az://.")
+    if not os.access(folder, os.R_OK | os.X_OK):
+        raise StartError(f"IN can't be listed: {folder}: Permission denied\nAsk for the right.")
+
+
+def _explain_fault(exc: DocmillError) -> str:
+    """What was said, and that nothing is lost."""
+    advice = "Check the address and your rights there" if exc.fault.code == "IO_ERROR" else ""
+    return (
+        f"{exc.fault.final}: {exc.detail or exc.fault.code}\n"
+        f"{advice or exc.fault.advice.rstrip('.')}; run the same command again to go on."
+    )
+
+
+def _explain_stop(board: "BatchBoard") -> None:
+    done = (
+        f"{board.done:,} of {board.total:,} documents are done" if board.total else "Nothing lost"
+    )
+    complain(f"Stopped. {done}.", f"To go on: {shlex.join(['docmill', *sys.argv[1:]])}")
+
+
+class BatchCommand:
+    """The batch of one command line."""
+
+    def __init__(
+        self,
+        source: str,
+        out: str,
+        wanted: ReadRequest,
+        accepts: tuple[str, ...],
+        options: BatchOptions,
+    ) -> None:
+        self.out: str = out
+        self.wanted: ReadRequest = wanted
+        self._source: str = source
+        self._accepts: tuple[str, ...] = accepts
+        self._options: BatchOptions = options
+        self._library: Any = _load_library()
+
+    async def run(self, seconds: float, board: "BatchBoard") -> Any:
+        """How the batch stands at its end (`batch.driver.BatchRun`)."""
+        options, library = self._options, self._library
+        plan = library.engines.WorkPlan(
+            self._source, self.out, self.wanted, read_limits(seconds), options.retry_failed
+        )
+        endings = library.manifest.endings_of(() if options.everything else self._accepts)
+        chosen = library.manifest.Selection(endings, options.limit, options.shard)
+        batch = library.driver.Batch(plan, chosen)
+        try:
+            return await batch.run(self._starter(plan, board), board)
+        finally:
+            await batch.close()
+
+    def _starter(self, plan: Any, board: "BatchBoard") -> Callable[[], Any]:
+        engines, options = self._library.engines, self._options
+        if options.engine is EngineName.RAY:
+            return lambda: engines.RayEngine(plan, board, actors=options.jobs)
+        jobs = options.jobs or CPUS
+        return lambda: engines.LocalEngine(plan, board, jobs=jobs, shard=options.shard)
+
+
+@dataclass(frozen=True, slots=True)
+class BatchLibrary:
+    """Modules that need pyarrow, which is an extra."""
+
+    driver: Any
+    engines: Any
+    manifest: Any
+
+
+def _load_library() -> BatchLibrary:
+    try:
+        return BatchLibrary(
+            *(
+                importlib.import_module(f"docmill.batch.{name}")
+                for name in ("driver", "engines", "manifest")
+            )
+        )
+    except ImportError as exc:
+        raise StartError(
+            f"docmill batch needs a library that is not installed ({exc.name}).\n"
+            "Run: pip install 'docmill[batch]'."
+        ) from exc
+
+
+async def _load(command: BatchCommand, url: str, owner: OwnerKey, board: "BatchBoard") -> None:
+    settings = read_settings()
+    load: Any = importlib.import_module("docmill.batch.load")
+    out = open_store(command.out)
+    async with app.open_app(settings, url) as services:
+        keep = timedelta(days=settings.keep_results_days)
+        target = load.Target(services.pool, services.store, owner, command.wanted.mapping, keep)
+        loaded = await load.load_parts(out, target, board)
+        services.changes.ring()
+    await out.close()
+    board.say(
+        {"event": "loaded", "documents": loaded, "owner": owner},
+        f"Loaded {loaded:,} new documents for {owner}.",
+    )
+
+
+class BatchBoard:
+    """Shows how a batch comes on: a bar on a terminal, a line now and then elsewhere, or JSON."""
+
+    def __init__(self, *, as_json: bool) -> None:
+        self.total: int = 0
+        self.done: int = 0
+        self.failed: int = 0
+        self.read: int = 0
+        self.began_at: float = time.monotonic()
+        self._as_json: bool = as_json
+        self._said_at: float = self.began_at
+        self._bar: Progress = Progress(
+            TextColumn("documents"),
+            BarColumn(bar_width=24),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[pace]}", markup=False),
+            console=err,
+            transient=True,
+            disable=as_json or not err.is_terminal,
+        )
+
+    def __enter__(self) -> Self:
+        self._bar.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._bar.stop()
+
+    def expect(self, documents: int) -> None:
+        self.total, self.began_at = documents, time.monotonic()
+        self._bar.add_task("documents", total=documents, pace="")
+
+    def skip(self, documents: int) -> None:
+        self.done += documents
+        self._show()
+
+    def add(self, documents: int, failed: int) -> None:
+        self.done += documents
+        self.read += documents
+        self.failed += failed
+        self._show()
+
+    @property
+    def seconds(self) -> float:
+        return time.monotonic() - self.began_at
+
+    @property
+    def rate(self) -> float:
+        """Documents a second, of those read now."""
+        return self.read / max(self.seconds, 1e-3)
+
+    @property
+    def left(self) -> timedelta | None:
+        if not self.read:
+            return None
+        return timedelta(seconds=round((self.total - self.done) / self.rate))
+
+    def finish(self) -> None:
+        """The bar goes; what comes after is counted anew."""
+        for task in self._bar.task_ids:
+            self._bar.remove_task(task)
+
+    def say(self, facts: dict[str, Any], text: str) -> None:
+        """The same for programs and for people."""
+        if self._as_json:
+            sys.stdout.write(json.dumps(facts, default=str) + "\n")
+            sys.stdout.flush()
+        else:
+            say(text)
+
+    def _show(self) -> None:
+        pace = f"{self.rate:.1f}/s, {self.left} left, {self.failed} failed" if self.read else ""
+        for task in self._bar.task_ids:
+            self._bar.update(task, completed=self.done, pace=pace)
+        if not self._bar.disable or time.monotonic() - self._said_at < LINE_SECONDS or not pace:
+            return
+        self._said_at = time.monotonic()
+        if self._as_json:
+            left = self.left.total_seconds() if self.left is not None else None
+            facts = {"event": "progress", "documents": self.done, "of": self.total}
+            rate = {"per_second": round(self.rate, 2), "seconds_left": left, "failed": self.failed}
+            self.say({**facts, **rate}, "")
+        else:
+            err.print(f"{self.done:,} of {self.total:,} documents, {pace}", markup=False)
+
+
+def _print_end(ended: Any, out: str, board: BatchBoard, *, as_json: bool) -> None:
+    out = out.partition("?")[0].rstrip("/")
+    tally, listed = ended.tally, ended.listed
+    if as_json:
+        facts = {"event": "done", **asdict(tally), "listed": listed.documents}
+        spent = {"read_now": board.read, "seconds": round(board.seconds, 1)}
+        board.say({**facts, "skipped": listed.skipped, **spent}, "")
+        return
+    codes = ", ".join(f"{code} {count:,}" for code, count in sorted(tally.codes.items()))
+    say(
+        f"{listed.documents:,} documents listed, {tally.documents:,} in {out}/parts: "
+        f"{tally.ok:,} ok, {tally.failed:,} failed{f' ({codes})' if codes else ''}"
+    )
+    each = tally.cpu_seconds / max(tally.documents, 1)
+    say(
+        f"cost: {tally.cpu_seconds:,.1f} s of CPU ({each:.2f} s a document),"
+        f" {tally.pages:,} pages, {decimal(tally.bytes)}"
+    )
+    if ended.complete:
+        say("All of it was there already.")
+    else:
+        say(f"now: {board.read:,} read in {board.seconds:.1f} s, {board.rate:.1f} a second")
+    if listed.skipped:
+        say(f"{listed.skipped:,} objects were left out by their names; --all takes them.")
+    if tally.failed:
+        say(f"What failed is in {out}/failed; --retry-failed reads it again.")
