@@ -18,7 +18,7 @@ margin:6pt 0} .two{display:flex;justify-content:space-between;margin:12pt 0} .tw
 .lines th{border-bottom:1px solid #000} .box{border:1px solid #444;padding:2pt 4pt}
 .cap{font-size:6pt;display:block;color:#333} .foot{position:fixed;bottom:0;left:0;right:0;
 font-size:6.5pt;display:flex;justify-content:space-between} .sums{margin-left:auto} .grid td{
-border:1px solid #444} p{margin:8pt 0} .right{text-align:right}
+border:1px solid #444} .facts td{white-space:nowrap} p{margin:8pt 0} .right{text-align:right}
 """
 
 Pairs = list[tuple[str, str]]
@@ -390,6 +390,7 @@ FOOTS: Final[dict[str, Part]] = {
 
 def draw(made: MadeInvoice, head: str, facts: str, foot: str) -> str:
     """The whole page."""
-    top = HEADS[head](made, FACTS[facts](list_facts(made)))
+    about = f'<div class="facts">{FACTS[facts](list_facts(made))}</div>'
+    top = HEADS[head](made, about)
     body = FOOTS[foot](made, draw_lines(made))
     return f"<!doctype html><meta charset=utf-8><style>{BASE}</style>{top}{body}{_ending(made)}"

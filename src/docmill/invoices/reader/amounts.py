@@ -132,6 +132,7 @@ _MONEY_SIGN: Final = re.compile(
     r"(?!\w)\.?"
 )
 _LETTERS: Final = re.compile(r"[^\W\d_]\.?[^\W\d_]")
+_SHARE: Final = re.compile(r"\d{1,2}(?:[.,]\d{1,2})?\s?%")
 
 
 @dataclass(frozen=True, slots=True)
@@ -277,5 +278,6 @@ def _amounts_by_heading(
 def _is_heading_over(cell: TextCell, box: Box) -> bool:
     """Whether a cell may be the heading of what stands below it: words, short and above it."""
     over = cell.box.x0 < box.x1 and cell.box.x1 > box.x0
-    words = _LETTERS.search(cell.text) and not any(char.isdigit() for char in cell.text)
+    bare = _SHARE.sub("", cell.text)
+    words = _LETTERS.search(cell.text) and not any(char.isdigit() for char in bare)
     return bool(over and words and cell.box.width <= 200)
