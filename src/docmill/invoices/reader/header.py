@@ -73,6 +73,7 @@ def find_number(sheet: TextSheet, phrases: list[Phrase]) -> Value | None:
         found += _number_candidates(sheet, phrase, TITLE)
     for phrase in match_labels(phrases, lexicon.NUMBER_WEAK):
         titled = phrase.first and any(_is_under_title(phrase, title) for title in titles)
+        titled = titled or bool(lexicon.NUMBER_DOCUMENT.fullmatch(phrase.key))
         found += _number_candidates(sheet, phrase, UNDER_TITLE if titled else WEAK)
     for phrase in match_labels(phrases, lexicon.NUMBER_SERIAL):  # a tax invoice has no other
         found += _number_candidates(sheet, phrase, SERIAL)
