@@ -31,7 +31,7 @@ BY_TERMS: Final = 0.5
 _NET: Final = re.compile(r"\bnet(?:to)?\s?(\d{1,3})(?![\d.,%])", re.IGNORECASE)
 _DISCOUNT: Final = lexicon.amount_pattern("discount")
 _SLASHED: Final = re.compile(r"\d[/-]\d{1,2}[/-]\d")
-_STOP: Final = re.compile(r"[.;!?]\s+(?=[A-ZÀ-Þ])")
+_STOP: Final = re.compile(r"(?<!\d)[.;!?]\s+(?=[A-ZÀ-Þ])")
 _MONTH_FIRST_COUNTRIES: Final = ("US", "GB", "CA", "AU", "NZ", "IN", "SG", "HK", "ID")
 
 

@@ -13,6 +13,7 @@ from docmill.invoices.reader.model import Values, keep_found
 from docmill.reading import dates, labels, numbers
 from docmill.reading.labels import (
     Phrase,
+    TextCell,
     TextSheet,
     ValueSpot,
     Where,
@@ -30,6 +31,7 @@ SERIAL: Final = 0.25
 PREFIXED: Final = 0.35
 UPPER: Final = 0.5  # of the page
 UNDER: Final = 3.5  # of the title's height
+WRAPPED: Final = 1.7  # of the height: how far the lines of one label lie apart
 LONGEST_TITLE: Final = 40  # characters
 _ID: Final = re.compile(r"[A-Za-z0-9][\w/.&#+-]*(?:\s?/\s?[\w.-]+)*")
 _NO: Final = re.compile(
@@ -50,6 +52,7 @@ _MONTH_YEAR: Final = re.compile(r"(?:(?:0?[1-9]|1[0-2])/(?:19|20)\d\d|\d{1,3}%)$
 
 def read_header(sheet: TextSheet, phrases: list[Phrase], totals: Sequence[Box]) -> Values:
     """The fields of the whole invoice; `totals` is where its sums stand."""
+    phrases = [*phrases, *_wrapped_labels(sheet)]
     number = find_number(sheet, phrases)
     ordered = order_days(sheet)
     issued = find_issue_date(ordered, phrases, number)
@@ -61,6 +64,26 @@ def read_header(sheet: TextSheet, phrases: list[Phrase], totals: Sequence[Box]) 
             "currency": find_currency(sheet, phrases, totals),
         }
     )
+
+
+def _wrapped_labels(sheet: TextSheet) -> Iterator[Phrase]:
+    """Labels in two lines, as the narrow columns of a form break them; they end in the second."""
+    for row, _, cell in sheet.cells:
+        for below in sheet.rows[row.index + 1 : row.index + 3]:
+            for column, other in enumerate(below.cells):
+                if _is_wrapped(cell, other):
+                    key = labels.squeeze(cell.text) + labels.squeeze(other.text)
+                    yield Phrase(below, column, other, 0, len(other.text), key, first=True)
+
+
+def _is_wrapped(cell: TextCell, below: TextCell) -> bool:
+    """Whether two cells may be the lines of one label: short words, close, at one left edge."""
+    down = below.box.middle - cell.box.middle
+    near = 0 < down < WRAPPED * cell.box.height and abs(below.box.x0 - cell.box.x0) < labels.EDGE
+    alike = abs(below.box.height - cell.box.height) < 1 and cell.page == below.page
+    text = f"{cell.text} {below.text}"
+    plain = len(text) <= labels.MAX_LABEL_CHARS and not any(char.isdigit() for char in text)
+    return near and alike and plain and ":" not in cell.text
 
 
 def find_number(sheet: TextSheet, phrases: list[Phrase]) -> Value | None:
@@ -102,6 +125,10 @@ def _number_candidates(
 ) -> Iterator[HeaderCandidate]:
     before = "" if phrase.first else labels.squeeze(phrase.cell.text[: phrase.start])
     if weight > SERIAL and lexicon.NOT_NUMBER.fullmatch(before + phrase.key):
+        return
+    whole = phrase.cell.text
+    if phrase.first and weight == TITLE and len(phrase.key) < 4 and _SPACED.fullmatch(whole):
+        yield make_candidate(whole, weight, cell=phrase.cell, start=0, end=len(whole))
         return
     short = _is_abbreviation(phrase.cell.text[: phrase.start])
     if before and SERIAL < weight < STRONG and not short:

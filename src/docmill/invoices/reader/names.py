@@ -275,7 +275,7 @@ def is_name(text: str) -> bool:
         return False
     if not company and (_PLACE.match(bare) or (len(parts) == 2 and _FIGURES.search(parts[1]))):
         return False
-    if set(bare) & set("@:") or _STREET.match(text) or bare[0].isdigit():
+    if set(bare) & set("@:") or _STREET.match(text.lstrip(" -–")) or bare[0].isdigit():
         return False
     if bare.endswith((".", ":", "!", "?")) and not company:
         return False
