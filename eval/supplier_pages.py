@@ -12,8 +12,9 @@ from eval.supplier_sales import MadeFirm, MadeInvoice
 
 BASE: Final = """
 @page{size:A4;margin:14mm} body{margin:0;font:9pt/1.3 'DejaVu Sans'} table{border-collapse:collapse}
-td,th{padding:2pt 4pt;text-align:left;vertical-align:top} .n{text-align:right;white-space:nowrap} h1{font-size:18pt;
-margin:6pt 0} .two{display:flex;justify-content:space-between;margin:12pt 0} .two>div{width:46%}
+td,th{padding:2pt 4pt;text-align:left;vertical-align:top} .n{text-align:right;white-space:nowrap}
+h1{font-size:18pt;margin:6pt 0}
+.two{display:flex;justify-content:space-between;margin:12pt 0} .two>div{width:46%}
 .big{font-size:14pt;font-weight:bold} .small{font-size:6.5pt} .lines{width:100%;margin:16pt 0 6pt}
 .lines th{border-bottom:1px solid #000} .box{border:1px solid #444;padding:2pt 4pt}
 .cap{font-size:6pt;display:block;color:#333} .foot{position:fixed;bottom:0;left:0;right:0;

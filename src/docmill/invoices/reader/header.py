@@ -33,6 +33,7 @@ UPPER: Final = 0.5  # of the page
 UNDER: Final = 3.5  # of the title's height
 WRAPPED: Final = 1.7  # of the height: how far the lines of one label lie apart
 LONGEST_TITLE: Final = 40  # characters
+SHORT_WORD: Final = 3
 _ID: Final = re.compile(r"[A-Za-z0-9][\w/.&#+-]*(?:\s?/\s?[\w.-]+)*")
 _NO: Final = re.compile(
     r"(?:\(\d+\)\s*|(?:n\s?[°ºr]|no|num(?:mer|ber|[ée]ro)?|č(?:[íi]slo)?|sz|#)[.:]*\s*[:#]?\s+"
@@ -93,7 +94,7 @@ def find_number(sheet: TextSheet, phrases: list[Phrase]) -> Value | None:
     for phrase in match_labels(phrases, lexicon.NUMBER):
         found += _number_candidates(sheet, phrase, STRONG)
     for phrase in titles:
-        found += _number_candidates(sheet, phrase, TITLE)
+        found += _whole_number(phrase) or _number_candidates(sheet, phrase, TITLE)
     for phrase in match_labels(phrases, lexicon.NUMBER_WEAK):
         titled = phrase.first and any(_is_under_title(phrase, title) for title in titles)
         titled = titled or bool(lexicon.NUMBER_DOCUMENT.fullmatch(phrase.key))
@@ -101,6 +102,14 @@ def find_number(sheet: TextSheet, phrases: list[Phrase]) -> Value | None:
     for phrase in match_labels(phrases, lexicon.NUMBER_SERIAL):  # a tax invoice has no other
         found += _number_candidates(sheet, phrase, SERIAL)
     return choose_best([*found, *_prefixed_numbers(sheet)])
+
+
+def _whole_number(phrase: Phrase) -> list[HeaderCandidate]:
+    """A number that begins with a short word for an invoice and a blank, as `INV 0042` does."""
+    text = phrase.cell.text
+    if not phrase.first or len(phrase.key) > SHORT_WORD or not _SPACED.fullmatch(text):
+        return []
+    return [make_candidate(text, TITLE, cell=phrase.cell, start=0, end=len(text))]
 
 
 def _prefixed_numbers(sheet: TextSheet) -> Iterator[HeaderCandidate]:
@@ -125,10 +134,6 @@ def _number_candidates(
 ) -> Iterator[HeaderCandidate]:
     before = "" if phrase.first else labels.squeeze(phrase.cell.text[: phrase.start])
     if weight > SERIAL and lexicon.NOT_NUMBER.fullmatch(before + phrase.key):
-        return
-    whole = phrase.cell.text
-    if phrase.first and weight == TITLE and len(phrase.key) < 4 and _SPACED.fullmatch(whole):
-        yield make_candidate(whole, weight, cell=phrase.cell, start=0, end=len(whole))
         return
     short = _is_abbreviation(phrase.cell.text[: phrase.start])
     if before and SERIAL < weight < STRONG and not short:
