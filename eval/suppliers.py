@@ -65,10 +65,19 @@ def is_held(group: str) -> bool:
     return hashlib.sha256(group.split(":")[-1].encode()).digest()[-1] % 2 == 1
 
 
-def make(folder: Path, count: int, seed: int) -> None:
-    """Invoices and `truth.json` in a folder, languages and families one after the other."""
+def load_words() -> dict[str, dict[str, Any]]:
+    """By language: its words, names, and how it prints days and numbers."""
+    return tomllib.loads(WORDS.read_text("utf-8"))
+
+
+def make(folder: Path, count: int, seed: int, *, held: bool = False) -> None:
+    """Invoices and `truth.json` in a folder, languages and families one after the other.
+
+    Those that are held out only, where asked.
+    """
     folder.mkdir(parents=True, exist_ok=True)
-    languages, families = tomllib.loads(WORDS.read_text("utf-8")), list(list_families())
+    languages = load_words()
+    families = [each for each in list_families() if not held or is_held("-".join(each))]
     records: list[dict[str, Any]] = []
     with sync_playwright() as play:
         browser = play.chromium.launch(executable_path=shutil.which("chromium"))
