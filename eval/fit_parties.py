@@ -40,7 +40,9 @@ from docmill.reading.documents import open_document
 from docmill.reading.labels import find_phrases
 from docmill.reading.pages import Page
 from docmill.reading.turning import set_upright
+from eval import suppliers
 from eval.heads import make_head
+from eval.readings import make_set
 
 CORPUS: Final = Path(__file__).parents[2] / "shared" / "corpus"
 FOLDERS: Final = ("invoices", "invoices_id", "invoices_more")
@@ -82,6 +84,8 @@ class PartyDocument:
         """Whether it is of the half that is only scored."""
         if self.folder in {"invoices", "made"}:
             return False
+        if self.folder == "suppliers":
+            return suppliers.is_held(self.group)
         if self.folder == "invoices_id":
             return self.group[-1] in "bd"
         return bool(hashlib.sha1(self.group.encode()).digest()[0] % 2)
@@ -103,13 +107,14 @@ def normalize(text: str | None) -> str:
 
 
 def read_documents() -> list[PartyDocument]:
-    """The shared invoices that have a text layer or can be read."""
+    """The shared invoices that can be read, and those of made suppliers."""
+    folders = {"suppliers": make_set("suppliers")} | {name: CORPUS / name for name in FOLDERS}
     found: list[PartyDocument] = []
-    for folder in FOLDERS:
-        for record in json.loads((CORPUS / folder / "truth.json").read_text()):
-            sources = _read_names(CORPUS / folder / record["file"])
+    for name, folder in folders.items():
+        for record in json.loads((folder / "truth.json").read_text()):
+            sources = _read_names(folder / record["file"])
             if sources:
-                found.append(_make_document(folder, record, sources))
+                found.append(_make_document(name, record, sources))
     return found
 
 
@@ -268,7 +273,7 @@ def main(arguments: Sequence[str]) -> int:
             "made_by": "python -m eval.fit_parties --write",
             "documents": len(tuned),
             "layouts": len({item.group for item in tuned}),
-            "folders": list(FOLDERS),
+            "folders": [*FOLDERS, "suppliers"],
             "steps": STEPS,
             "ridge": RIDGE,
         }

@@ -37,6 +37,7 @@ def parse_asked(arguments: Sequence[str], description: str | None) -> argparse.N
     parser.add_argument("--write", action="store_true")
     parser.add_argument("--errors", action="store_true")
     parser.add_argument("--no-scans", action="store_true")
+    parser.add_argument("--scans", type=int, default=0, metavar="COUNT")
     return parser.parse_args(arguments)
 
 

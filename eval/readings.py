@@ -16,7 +16,15 @@ from typing import Any, Final
 
 from docmill.core.faults import DocmillError
 from docmill.core.plugins import PDF, Source, Tools
-from eval import broker_statements, indonesian, letters, multilingual, score_trades, structures
+from eval import (
+    broker_statements,
+    indonesian,
+    letters,
+    multilingual,
+    score_trades,
+    structures,
+    suppliers,
+)
 from eval.scans import scanned
 
 ROOT: Final = Path(__file__).parents[1]
@@ -36,6 +44,7 @@ GENERATORS: Final[dict[str, Callable[[Path], None]]] = {
     "indonesian": lambda folder: indonesian.make(folder, 60, 12),
     "letters": letters.make,
     "brokers": lambda folder: broker_statements.make(folder, 340, 7),
+    "suppliers": lambda folder: suppliers.make(folder, 210, 3),
 }
 
 
@@ -64,8 +73,8 @@ class Reading:
             return False
         if self.set == "invoices_id":
             return self.group[-1] in "bd"
-        if self.set == "structures":
-            return structures.is_held(self.group)
+        if self.set in {"structures", "suppliers"}:
+            return (structures if self.set == "structures" else suppliers).is_held(self.group)
         if self.set in {"trades", "trades_more"}:
             return score_trades.is_held(self.record["file"])
         if self.set == "brokers":
@@ -75,13 +84,9 @@ class Reading:
 
 def read_set(name: str, pipeline: str, *, scans: bool = False, most: int = 0) -> list[Reading]:
     """A folder of the corpus or what a generator makes, read as text or as scans of it."""
-    folder = CORPUS / name
-    if name in GENERATORS:
-        folder = KEPT / "made" / name
-        if not (folder / "truth.json").is_file():
-            GENERATORS[name](folder)
+    folder = make_set(name) if name in GENERATORS else CORPUS / name
     records = json.loads((folder / "truth.json").read_text())
-    records = records[:most] if most else records
+    records = records[:: -(-len(records) // most)] if most else records
     kept = KEPT / pipeline / _digest(pipeline) / f"{name}{'-scans' if scans else ''}.json"
     found: dict[str, Any] = json.loads(kept.read_text()) if kept.is_file() else {}
     if missing := [each["file"] for each in records if each["file"] not in found]:
@@ -91,6 +96,14 @@ def read_set(name: str, pipeline: str, *, scans: bool = False, most: int = 0) ->
         kept.parent.mkdir(parents=True, exist_ok=True)
         kept.write_text(json.dumps(found))
     return list(_pair(name, records, found, scans=scans))
+
+
+def make_set(name: str) -> Path:
+    """The folder of what a generator makes; made where it is not there yet."""
+    folder = KEPT / "made" / name
+    if not (folder / "truth.json").is_file():
+        GENERATORS[name](folder)
+    return folder
 
 
 def _pair(

@@ -91,6 +91,12 @@ def test_a_letter_with_a_mark_matches_with_and_without_it() -> None:
     assert not pattern.fullmatch("chance")
 
 
+def test_a_short_word_keeps_its_letters() -> None:
+    words = lexicon.lexicon().pattern("invoice", "paper_word", squeezed=True)
+    assert re.fullmatch(words, "ucet")
+    assert not re.fullmatch(words, "et")
+
+
 def test_phrases_are_made_of_others_and_the_longest_is_found() -> None:
     words = lexicon.Lexicon({("t", "no"): ("nr", "number"), ("t", "c"): ("net", "net {no}", "bi*")})
     pattern = re.compile(words.pattern("t", "c"))

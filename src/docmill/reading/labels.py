@@ -57,7 +57,8 @@ COMPANY: Final = re.compile(
     r"|A/S|ApS|I/S|K/S|P/S|ASA|AS(?=$|\s*[,·|(-])|Sdn\.?|Bhd\.?|Pte\.?|Firma|L[Dd][Aa]\.?|L[Tt][Dd][Aa]\.?"
     r"|Unipessoal|EPP|[Ss]p\.?\s?z\s?o\.?\s?o\.?|SP\.?\s?Z\s?O\.?\s?O\.?|[Ss]p\.\s?[jk]\.|S\.K\.A\.?"
     r"|(?:spol\.\s?)?s\.?\s?r\.?\s?o\.?|a\.\s?s\.|v\.\s?o\.\s?s\.|k\.\s?s\.|Kft\.?|KFT\.?|Zrt\.?|ZRT\.?"
-    r"|Nyrt\.?|Bt\.?|Kkt\.?|d\.o\.o\.?|S\.?C\.?A\.?|S\.? ?Coop\.?"
+    r"|Nyrt\.?|Bt\.?|Kkt\.?|d\.o\.o\.?|S\.?C\.?A\.?|S\.? ?Coop\.?|s\.\s?c\.|s\.\s?n\.\s?c\.?"
+    r"|s\.\s?r\.\s?l\.?|s\.\s?p\.\s?a\.?|s\.\s?a\.\s?s\.?|ANS|ENK|Aktiebolag|EIRELI|Eireli|s\.p\.|o\.p\.s\."
     r"|Koperasi|KOPERASI|Yayasan|YAYASAN|Toko|TOKO|Stiftung|Verlag|Versicherung\w*"
     r"|& ?(?:[Rr]ekan|REKAN|Partners?|Associés|Associates|Söhne|Sons|Fils))(?!\w)"
 )

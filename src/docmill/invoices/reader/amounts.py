@@ -132,6 +132,7 @@ _MONEY_SIGN: Final = re.compile(
     r"(?!\w)\.?"
 )
 _LETTERS: Final = re.compile(r"[^\W\d_]\.?[^\W\d_]")
+_SHARE: Final = re.compile(r"\d{1,2}(?:[.,]\d{1,2})?\s?%")
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,6 +166,8 @@ def _row_amounts(sheet: TextSheet, row: TextRow) -> Iterator[LabelledAmount]:
         follower = inside[at + 1] if at + 1 < len(inside) else None
         last = follower is None or _has_label_between(row, figure, follower)
         kind, weight = find_role(label) if label else ("", 0.0)
+        if kind == "tax" and _is_id_like(figure) and not figure.number.currency:
+            continue
         if kind:
             likely = not _is_id_like(figure) and not _is_part_of_words(figure)
             worth = weight * (1 if last else EARLIER) * (1 if likely else EARLIER)
@@ -220,7 +223,7 @@ def find_amount_label(row: TextRow, figure: PrintedNumber) -> str:
         if _LETTERS.search(_without_money(left[index].text)):
             return _join_label(left, index) + " " + own
     behind = figure.cell.text[figure.number.end :]
-    if _LETTERS.search(behind) and len(behind) < 30:
+    if _LETTERS.search(_without_money(behind)) and len(behind) < 30:
         return behind
     right = next((cell.text for cell in row.cells if cell.box.x0 >= figure.cell.box.x1), "")
     return right if len(right) < 30 and not left and find_role(right)[0] else ""
@@ -259,7 +262,7 @@ def _amounts_by_heading(
     sheet: TextSheet, row: TextRow, figure: PrintedNumber
 ) -> Iterator[LabelledAmount]:
     """The role that the words right above a number give it; a bare figure is no amount there."""
-    if not (figure.number.currency or set(figure.text) & set(".,")):
+    if not figure.is_marked:
         return
     box = figure.box
     for above in reversed(sheet.rows[max(row.index - ROWS_ABOVE, 0) : row.index]):
@@ -277,5 +280,6 @@ def _amounts_by_heading(
 def _is_heading_over(cell: TextCell, box: Box) -> bool:
     """Whether a cell may be the heading of what stands below it: words, short and above it."""
     over = cell.box.x0 < box.x1 and cell.box.x1 > box.x0
-    words = _LETTERS.search(cell.text) and not any(char.isdigit() for char in cell.text)
+    bare = _SHARE.sub("", cell.text)
+    words = _LETTERS.search(cell.text) and not any(char.isdigit() for char in bare)
     return bool(over and words and cell.box.width <= 200)

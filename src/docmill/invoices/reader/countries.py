@@ -71,6 +71,14 @@ _POSTCODES: Final = {
     "PT": re.compile(r"(?<![\d.-])[1-9]\d{3}-\d{3}(?![\d-])"),
     "PL": re.compile(r"(?<![\d.-])\d{2}-\d{3}(?=\s+[A-ZŁŚŻŹĆ])"),
 }  # fmt: skip
+# How lines of towns begin; several countries have the same form.
+_HOME_POSTCODES: Final = {
+    **dict.fromkeys(("DE", "FR", "ES", "IT", "FI"), re.compile(r"\d{5}\s+[A-ZÀ-Þ][^\W\d_]{2}")),
+    **dict.fromkeys(
+        ("AT", "BE", "CH", "DK", "HU", "LU", "NO"), re.compile(r"\d{4}\s+[A-ZÀ-Þ][^\W\d_]{2}")
+    ),
+    **dict.fromkeys(("CZ", "SE", "SK"), re.compile(r"\d{3}\s?\d{2}\s+[A-ZÀ-Þ][^\W\d_]{1}")),
+}
 _NUMBER_FORMS: Final = {
     "ID": re.compile(r"\d{2}\.\d{3}\.\d{3}\.\d-\d{3}\.\d{3}"),
     "BR": re.compile(r"\d{2}\.\d{3}\.\d{3}/\d{4}-\d{2}|\d{3}\.\d{3}\.\d{3}-\d{2}"),
@@ -137,7 +145,8 @@ def find_countries(sheet: TextSheet, values: Values) -> dict[str, Value]:
     others = [cell for _, _, cell in sheet.cells if not any(cell is one for one, _ in theirs)]
     seller = seller or _choose([*_read_contacts(others)]) or _guess(sheet, values.get("currency"))
     place = values.get("buyer.address") or values.get("buyer.name")
-    found = {"seller.country": seller, "buyer.country": buyer or _share(seller, place)}
+    near = buyer or _find_neighbour(seller, theirs)
+    found = {"seller.country": seller, "buyer.country": near or _share(seller, place)}
     return {path: value for path, value in found.items() if value is not None}
 
 
@@ -151,6 +160,17 @@ def find_homes(sheet: TextSheet, seller: Value | None, buyer: Value | None) -> t
     ]
     own, theirs = (one.value if one and one.confidence >= POSTCODE else "" for one in found)
     return own, theirs
+
+
+def _find_neighbour(seller: Value | None, cells: Iterable[tuple[TextCell, int]]) -> Value | None:
+    """The seller's own country for a buyer whose postcode has its form and who names none: only
+    within a country letters go without its name."""
+    form = _HOME_POSTCODES.get(seller.value) if seller and seller.confidence >= DIALLED else None
+    for cell, start in cells if form else ():
+        match = form.match(cell.text, start) if form else None
+        if match and seller:
+            return _make_value(CountrySign(seller.value, DIALLED, cell, *match.span()), DIALLED)
+    return None
 
 
 def _share(seller: Value | None, place: Value | None) -> Value | None:

@@ -31,7 +31,7 @@ BY_TERMS: Final = 0.5
 _NET: Final = re.compile(r"\bnet(?:to)?\s?(\d{1,3})(?![\d.,%])", re.IGNORECASE)
 _DISCOUNT: Final = lexicon.amount_pattern("discount")
 _SLASHED: Final = re.compile(r"\d[/-]\d{1,2}[/-]\d")
-_STOP: Final = re.compile(r"[.;!?]\s+(?=[A-ZÀ-Þ])")
+_STOP: Final = re.compile(r"(?<!\d)[.;!?]\s+(?=[A-ZÀ-Þ])")
 _MONTH_FIRST_COUNTRIES: Final = ("US", "GB", "CA", "AU", "NZ", "IN", "SG", "HK", "ID")
 
 
@@ -129,16 +129,27 @@ def _due_in_prose(sheet: TextSheet, row: TextRow) -> Iterator[HeaderCandidate]:
         word = lexicon.DUE_PROSE.search(cell.text)
         if not word:
             continue
-        text = cell.text[word.start() :]
+        begin = _start_of_due(sheet, cell, word.start())
+        text = cell.text[begin:]
         found = dates.find_dates(text, month_first=sheet.month_first)
         if lexicon.NOT_DUE.search(text[: found[0].start] if found else text):
             continue
         if found and lexicon.BY.search(text[: found[0].start]):
-            start, end = word.start() + found[0].start, word.start() + found[0].end
+            start, end = begin + found[0].start, begin + found[0].end
             day = found[0].day.isoformat()
             yield make_candidate(day, 0.8, cell=cell, start=start, end=end)
         elif not found and len(cell.text) < SHORT and lexicon.BY.search(cell.text):
             yield from _date_beside(sheet, row, column)
+
+
+def _start_of_due(sheet: TextSheet, cell: TextCell, word: int) -> int:
+    """Where words that tell of paying begin: at a day before them in the same sentence, where
+    none follows (`ist bis 04.04.2018 ohne Abzug zahlbar`)."""
+    if dates.find_dates(cell.text[word:], month_first=sheet.month_first):
+        return word
+    stops = [match.end() for match in _STOP.finditer(cell.text, 0, word)]
+    begin = stops[-1] if stops else 0
+    return begin if dates.find_dates(cell.text[begin:word]) else word
 
 
 def _date_beside(sheet: TextSheet, row: TextRow, column: int) -> Iterator[HeaderCandidate]:

@@ -13,6 +13,7 @@ from docmill.invoices.reader.model import Values, keep_found
 from docmill.reading import dates, labels, numbers
 from docmill.reading.labels import (
     Phrase,
+    TextCell,
     TextSheet,
     ValueSpot,
     Where,
@@ -30,7 +31,9 @@ SERIAL: Final = 0.25
 PREFIXED: Final = 0.35
 UPPER: Final = 0.5  # of the page
 UNDER: Final = 3.5  # of the title's height
+WRAPPED: Final = 1.7  # of the height: how far the lines of one label lie apart
 LONGEST_TITLE: Final = 40  # characters
+SHORT_WORD: Final = 3
 _ID: Final = re.compile(r"[A-Za-z0-9][\w/.&#+-]*(?:\s?/\s?[\w.-]+)*")
 _NO: Final = re.compile(
     r"(?:\(\d+\)\s*|(?:n\s?[°ºr]|no|num(?:mer|ber|[ée]ro)?|č(?:[íi]slo)?|sz|#)[.:]*\s*[:#]?\s+"
@@ -50,6 +53,7 @@ _MONTH_YEAR: Final = re.compile(r"(?:(?:0?[1-9]|1[0-2])/(?:19|20)\d\d|\d{1,3}%)$
 
 def read_header(sheet: TextSheet, phrases: list[Phrase], totals: Sequence[Box]) -> Values:
     """The fields of the whole invoice; `totals` is where its sums stand."""
+    phrases = [*phrases, *_wrapped_labels(sheet)]
     number = find_number(sheet, phrases)
     ordered = order_days(sheet)
     issued = find_issue_date(ordered, phrases, number)
@@ -63,6 +67,26 @@ def read_header(sheet: TextSheet, phrases: list[Phrase], totals: Sequence[Box]) 
     )
 
 
+def _wrapped_labels(sheet: TextSheet) -> Iterator[Phrase]:
+    """Labels in two lines, as the narrow columns of a form break them; they end in the second."""
+    for row, _, cell in sheet.cells:
+        for below in sheet.rows[row.index + 1 : row.index + 3]:
+            for column, other in enumerate(below.cells):
+                if _is_wrapped(cell, other):
+                    key = labels.squeeze(cell.text) + labels.squeeze(other.text)
+                    yield Phrase(below, column, other, 0, len(other.text), key, first=True)
+
+
+def _is_wrapped(cell: TextCell, below: TextCell) -> bool:
+    """Whether two cells may be the lines of one label: short words, close, at one left edge."""
+    down = below.box.middle - cell.box.middle
+    near = 0 < down < WRAPPED * cell.box.height and abs(below.box.x0 - cell.box.x0) < labels.EDGE
+    alike = abs(below.box.height - cell.box.height) < 1 and cell.page == below.page
+    text = f"{cell.text} {below.text}"
+    plain = len(text) <= labels.MAX_LABEL_CHARS and not any(char.isdigit() for char in text)
+    return near and alike and plain and ":" not in cell.text
+
+
 def find_number(sheet: TextSheet, phrases: list[Phrase]) -> Value | None:
     """The invoice's own number, among order, delivery and customer numbers."""
     found: list[HeaderCandidate] = []
@@ -70,13 +94,22 @@ def find_number(sheet: TextSheet, phrases: list[Phrase]) -> Value | None:
     for phrase in match_labels(phrases, lexicon.NUMBER):
         found += _number_candidates(sheet, phrase, STRONG)
     for phrase in titles:
-        found += _number_candidates(sheet, phrase, TITLE)
+        found += _whole_number(phrase) or _number_candidates(sheet, phrase, TITLE)
     for phrase in match_labels(phrases, lexicon.NUMBER_WEAK):
         titled = phrase.first and any(_is_under_title(phrase, title) for title in titles)
+        titled = titled or bool(lexicon.NUMBER_DOCUMENT.fullmatch(phrase.key))
         found += _number_candidates(sheet, phrase, UNDER_TITLE if titled else WEAK)
     for phrase in match_labels(phrases, lexicon.NUMBER_SERIAL):  # a tax invoice has no other
         found += _number_candidates(sheet, phrase, SERIAL)
     return choose_best([*found, *_prefixed_numbers(sheet)])
+
+
+def _whole_number(phrase: Phrase) -> list[HeaderCandidate]:
+    """A number that begins with a short word for an invoice and a blank, as `INV 0042` does."""
+    text = phrase.cell.text
+    if not phrase.first or len(phrase.key) > SHORT_WORD or not _SPACED.fullmatch(text):
+        return []
+    return [make_candidate(text, TITLE, cell=phrase.cell, start=0, end=len(text))]
 
 
 def _prefixed_numbers(sheet: TextSheet) -> Iterator[HeaderCandidate]:

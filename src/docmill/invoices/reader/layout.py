@@ -47,6 +47,11 @@ class PrintedNumber:
     def text(self) -> str:
         return self.cell.text[self.number.start : self.number.end]
 
+    @property
+    def is_marked(self) -> bool:
+        """Whether it is printed as money is: with a currency, cents or groups of figures."""
+        return bool(self.number.currency or set(self.text) & set(".,' \u00a0\u202f"))
+
 
 def split_rows(page: Page, first: int) -> list[TextRow]:
     """The rows of a page, numbered from `first`; turned text is left out."""

@@ -64,6 +64,7 @@ def _prose(concept: str, edge: str = r"\b") -> re.Pattern[str]:
 NUMBER: Final = label_pattern("number")
 NUMBER_TITLE: Final = label_pattern("number_title")
 NUMBER_WEAK: Final = label_pattern("number_weak")
+NUMBER_DOCUMENT: Final = label_pattern("number_document")
 NUMBER_SERIAL: Final = label_pattern("number_serial")
 NOT_NUMBER: Final = label_pattern("not_number", ".*", ".*")
 OTHER_NUMBER: Final = label_pattern("other_number")

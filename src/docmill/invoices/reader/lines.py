@@ -46,6 +46,7 @@ COLUMNS: Final = 6
 LONG: Final = 5  # words: what a payment that is subtracted is called at most
 STRAY: Final = 5.0  # of the height: how far from its amount a quantity or price may stand
 _WORD: Final = re.compile(r"[^\W\d_]{3}")
+_ACCOUNT: Final = re.compile(r"\b[A-Z]{2}\d\d(?: ?[0-9A-Z]{4}){3}")  # to pay to, in figures
 _ENDS: Final = frozenset(
     {"net", "gross", "tax", "due", "paid", "base", "other_base", "withholding"}
 )
@@ -81,14 +82,15 @@ def find_lines(sheet: TextSheet, taught: Sequence[TaughtColumn] = ()) -> LineTab
     best = max(headers, key=lambda header: (header.worth, -header.first))
     used = [header for header in headers if _is_alike(header, best)]
     lines: list[RawLine] = []
-    rows: set[int] = set()
     for at, header in enumerate(used):
         end = used[at + 1].first if at + 1 < len(used) else len(sheet.rows)
-        found = read_body(sheet, header, sheet.rows[header.last + 1 : end], taught)
-        lines += found
-        last = found[-1].row.index if found else header.last
-        rows |= set(range(header.first, last + 1))
-    return LineTable(tuple(_drop_bare_figures(lines)), frozenset(rows))
+        lines += read_body(sheet, header, sheet.rows[header.last + 1 : end], taught)
+    lines = _drop_bare_figures(lines)
+    rows: set[int] = set()
+    for header in used:
+        own = [raw.row.index for raw in lines if raw.header.first == header.first]
+        rows |= set(range(header.first, max([*own, header.last]) + 1))
+    return LineTable(tuple(lines), frozenset(rows))
 
 
 def _drop_bare_figures(lines: list[RawLine]) -> list[RawLine]:
@@ -132,7 +134,7 @@ def read_body(
     anchors: list[RawLine] = []
     ended = False
     for row in placed:
-        amount = row.figure_of(header, kind)
+        amount = None if _ACCOUNT.search(row.row.text) else row.figure_of(header, kind)
         if amount is None:
             ended = ended or _closes_table(row, header)
             continue
@@ -255,7 +257,8 @@ def _score_columns(header: Header, placed: Sequence[PlacedRow]) -> float:
 
 def _closes_table(row: PlacedRow, header: Header) -> bool:
     """Whether a row without an amount in its column is a total all the same."""
-    if not row.numbers and not row.loose:
+    figures = (*row.numbers.values(), *row.loose)
+    if all(figure.number.percent for figure in figures):
         return sum(find_role(cell.text)[0] in _ENDS for cell in row.row.cells) > 1
     if row.figure_of(header, "quantity") or row.figure_of(header, "unit_price"):
         return False

@@ -283,14 +283,22 @@ def is_name(text: str) -> bool:
         return False
     if not company and (_PLACE.match(bare) or (len(parts) == 2 and _FIGURES.search(parts[1]))):
         return False
-    if set(bare) & set("@:") or _STREET.match(text.lower()) or bare[0].isdigit():
+    if set(bare) & set("@:") or _STREET.match(text.lower().lstrip(" -–")) or bare[0].isdigit():
         return False
     if bare.endswith((".", ":", "!", "?")) and not company:
         return False
-    worded = bool(exact_kind(bare)) or (find_role(bare)[0] and not company)
+    worded = bool(exact_kind(bare)) or (_names_amount(bare) and not company)
     if len(bare.split()) > 4 and _WORDS_OF_PROSE.search(bare) and not bare.islower():
         return False
     return not worded and len(bare.split()) <= 9 and not dates.find_dates(text)
+
+
+def _names_amount(text: str) -> bool:
+    """Whether words name an amount; `Transports Roche` moves goods, and charges for it."""
+    role = find_role(text)[0]
+    words = text.split()
+    proper = len(words) > 1 and text.istitle() and not any(char in text for char in "()%")
+    return bool(role) and not (role == "charge" and proper)
 
 
 @lru_cache(maxsize=8192)

@@ -300,7 +300,7 @@ def _names_below(sheet: TextSheet, phrase: Phrase, worth: float) -> Iterator[Par
         if lexicon.SHIP.fullmatch(key) or lexicon.BUYER.fullmatch(key) or tries == 2:
             return
         beside = row.cells[column + 1] if column + 1 < len(row.cells) else None
-        if _NAME_LABEL.fullmatch(key) and beside:
+        if _NAME_LABEL.fullmatch(key) and beside and is_name(beside.text):
             yield make_name(beside, 0, worth)
             return
         if _OTHER_LABEL.match(cell.text) and not lexicon.NAME_COLON.match(cell.text):

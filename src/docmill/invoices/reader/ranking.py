@@ -138,6 +138,7 @@ def list_parties(
     best, rivals = _best_by_key(ours), _best_by_key(others)
     pool = {**dict(list(rivals.items())[:POOL]), **dict(list(best.items())[:POOL])}
     context = context or RankingPage.of(sources)
+    longer = [key for key, name in pool.items() if COMPANY.search(name.text)]
     highest = min((_height_of(sources, name) for name in pool.values()), default=0.0)
     parties: list[RankedParty] = []
     for key, name in pool.items():
@@ -147,6 +148,7 @@ def list_parties(
             "unruled": float(key not in best),
             "rival": rivals[key].score if key in rivals else 0.0,
             "highest": float(y == highest),
+            "shortened": float(any(other != key and other.startswith(key) for other in longer)),
             **_mention_features(context, key, name.text),
             **_label_features(sources, key),
             **_word_features(name.text),

@@ -23,7 +23,7 @@ def find_summed_lines(sheet: TextSheet) -> LineTable:
     sums = [
         item
         for item in find_amounts(sheet, frozenset())
-        if item.role in _SUMS and item.weight > 0.5 and item.value > 0 and _is_money(item.figure)
+        if item.role in _SUMS and item.weight > 0.5 and item.value > 0 and item.figure.is_marked
     ]
     runs = [run for item in sums[:MOST_SUMS] for run in _find_runs(sheet, item)]
     best: Sequence[Placed] = max(runs, key=len, default=())
@@ -31,10 +31,6 @@ def find_summed_lines(sheet: TextSheet) -> LineTable:
         return LineTable()
     lines = [_make_line(sheet, row, figure) for row, figure in best]
     return LineTable(tuple(lines), frozenset(raw.row.index for raw in lines))
-
-
-def _is_money(figure: PrintedNumber) -> bool:
-    return bool(figure.number.currency or set(figure.text) & set(".,'"))
 
 
 def _find_runs(sheet: TextSheet, total: LabelledAmount) -> Iterable[Sequence[Placed]]:
@@ -45,7 +41,7 @@ def _find_runs(sheet: TextSheet, total: LabelledAmount) -> Iterable[Sequence[Pla
         for row in reversed(sheet.rows[max(end - REACH, 0) : end])
         if row.page == total.page and _may_be_line(row)
         for figure in find_figures(row, sheet.mark)
-        if _is_money(figure) and not figure.number.percent
+        if figure.is_marked and not figure.number.percent
     ]
     for side in (_right_edge, _left_edge):
         for column in _split_columns(above, side):

@@ -29,7 +29,7 @@ NAMED: Final = 0.6
 NO_TAX: Final = 0.2  # what a tax of nothing is worth: any sum allows it
 NAMED_RATE: Final = 0.6  # what it is worth that a tax is the share that its label names
 LARGE: Final = 10_000  # in a currency without cents
-PART_COST: Final = 0.3  # for each charge or discount without which a sum does not close
+PART_COST: Final = 0.4  # for each charge or discount without which a sum does not close
 IN_ORDER: Final = 0.1
 OPEN: Final = -0.7  # what a sum is worth that does not close
 NEIGHBOURS: Final = 3  # rows between the taxes of two rates, at most
@@ -40,10 +40,13 @@ RATES: Final = tuple(
             "0",
             "1.1",
             "2.1",
+            "3",
+            "4",
             "5",
             "5.5",
             "6",
             "7",
+            "7.5",
             "7.7",
             "8",
             "8.1",
@@ -53,8 +56,10 @@ RATES: Final = tuple(
             "11",
             "12",
             "13",
+            "13.5",
+            "14",
         ),
-        *("15", "16", "17", "17.5", "18", "19", "20", "21", "22", "23", "24", "25"),
+        *("15", "16", "17", "17.5", "18", "19", "20", "21", "22", "23", "24", "25", "25.5", "27"),
     )
 )
 _STANDS_FOR_GROSS: Final = {"gross": 1.0, "due": 0.75, "paid": 0.35}
@@ -135,7 +140,7 @@ def _best_set(
 
 def _is_named(pick: Pick) -> bool:
     """Whether a label says what an amount of money is."""
-    return bool(pick.value) and pick.weight > NAMED and _is_printed_as_money(pick.amounts[0])
+    return bool(pick.value) and pick.weight > NAMED and pick.amounts[0].figure.is_marked
 
 
 def _unnamed_picks(amounts: Iterable[LabelledAmount]) -> list[Pick]:
@@ -143,13 +148,9 @@ def _unnamed_picks(amounts: Iterable[LabelledAmount]) -> list[Pick]:
     found = {
         item.value: item
         for item in amounts
-        if item.value > 0 and item.role not in _KEPT_APART and _is_printed_as_money(item)
+        if item.value > 0 and item.role not in _KEPT_APART and item.figure.is_marked
     }
     return [Pick(value, UNNAMED, (item,)) for value, item in found.items()][-MOST_UNNAMED:]
-
-
-def _is_printed_as_money(item: LabelledAmount) -> bool:
-    return bool(item.figure.number.currency or set(item.figure.text) & set(".,'"))
 
 
 def _is_proven(chosen: ChosenTotals) -> bool:
@@ -179,18 +180,20 @@ def _picks_of_roles(amounts: Iterable[LabelledAmount], roles: dict[str, float]) 
 
 def _tax_sums(amounts: Iterable[LabelledAmount]) -> list[Pick]:
     """The taxes of several rates added up: all of them, and each run of neighbours."""
-    rows: dict[tuple[int, int], LabelledAmount] = {}
+    rows: dict[tuple[int, int, Decimal | None], LabelledAmount] = {}
     for item in amounts:
-        shown = item.value > 0 and _is_printed_as_money(item)
+        shown = item.value > 0 and item.figure.is_marked
         if item.role == "tax" and item.weight >= 0.5 and shown:
-            rows.setdefault((item.page, item.figure.row), item)
+            rows.setdefault((item.page, item.figure.row, _rate_in(item.label)), item)
     several = list(rows.values())
+    named = {_rate_in(item.label): item for item in reversed(several) if _rate_in(item.label)}
     runs: list[list[LabelledAmount]] = [[]]
     for item in several:
         if runs[-1] and item.figure.row - runs[-1][-1].figure.row > NEIGHBOURS:
             runs.append([])
         runs[-1].append(item)
-    made = {tuple(run) for run in (*runs, several) if 2 <= len(run) <= 8}
+    by_rate = [item for item in several if item in named.values()]
+    made = {tuple(run) for run in (*runs, several, by_rate) if 2 <= len(run) <= 8}
     return [Pick(sum((item.value for item in run), NOTHING), 0.6, run) for run in made]
 
 

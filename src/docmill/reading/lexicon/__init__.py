@@ -3,8 +3,8 @@
 A row of a `.tsv` file has a topic, a concept, phrases with ` | ` between them, and perhaps a note.
 All languages together make a concept: whoever adds a language adds one file. In a phrase
 
-- a letter with a mark also matches without it, spelt out (ü as ue), or where a font has lost it,
-  unless a backslash stands before it,
+- a letter with a mark also matches without it, spelt out (ü as ue), or where a font has lost it
+  and enough others stay, unless a backslash stands before it,
 - `*` stands for any letters, `(a|b)` for a choice, `?` after a letter or a choice for "or not",
 - `{name}` stands for every phrase of another concept of the topic.
 """
@@ -20,6 +20,7 @@ from typing import Final
 
 FOLDER: Final = files(__name__)
 SEPARATOR: Final = " | "
+ENOUGH: Final = 4  # letters that stay where others are lost: with fewer, any word would match
 _SPELT_OUT: Final = {"ä": "ae", "ö": "oe", "ü": "ue", "ø": "oe", "å": "aa"}
 _BASES: Final = {"ø": "o", "æ": "ae", "ł": "l"}
 _REFERENCE: Final = re.compile(r"\{(\w+)\}")
@@ -74,11 +75,13 @@ def _translate(text: str, squeezed: bool) -> str:
     """A piece of a phrase as a regular expression."""
     plain = text.replace(" ", "") if squeezed else text
     plain = _GROUP.sub("(?:", plain).replace(".", r"\.").replace("*", r"\w*")
-    return _MARKED.sub(_letter, plain)
+    whole = sum(char.isascii() and char.isalpha() for char in plain) >= ENOUGH
+    return _MARKED.sub(lambda match: _letter(match, whole), plain)
 
 
-def _letter(match: re.Match[str]) -> str:
-    """The ways to print a letter with a mark; only itself behind a backslash."""
+def _letter(match: re.Match[str], lost: bool) -> str:
+    """The ways to print a letter with a mark, none among them if it may be lost; only itself
+    behind a backslash."""
     char = match[0]
     if char[0] == "\\":
         return char[1]
@@ -86,7 +89,7 @@ def _letter(match: re.Match[str]) -> str:
         return "(?:ß|ss)"
     base = _BASES.get(char) or unicodedata.normalize("NFKD", char)[0]
     ways = dict.fromkeys(way for way in (char, _SPELT_OUT.get(char), base) if way)
-    return f"(?:{'|'.join(ways)})?"
+    return f"(?:{'|'.join(ways)}){'?' if lost else ''}"
 
 
 @cache
