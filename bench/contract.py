@@ -134,10 +134,11 @@ REFUSED: Final[Mapping[tuple[str, str], tuple[int, ...]]] = {
     ("POST", "/api/webhooks"): (400,),
     # Which pipelines there are depends on the installation.
     ("POST", "/api/jobs/{job_id}/read-as"): (400,),
-    # Which forms there are depends on the pipeline of the job.
-    ("GET", "/api/jobs/{job_id}/download"): (400,),
+    # Which forms there are depends on the pipeline of the job, and on what was read.
+    ("GET", "/api/jobs/{job_id}/download"): (400, 422),
     # Whether a value fits depends on the path beside it and on the lines of the invoice.
     ("POST", "/api/reviews/{job_id}/edits"): (400,),
+    ("POST", "/api/reviews/{job_id}/checked"): (400,),
     ("POST", "/api/documents/{document_id}/trades/edits"): (400,),
     ("POST", "/api/documents/{document_id}/trades/checked"): (400,),
     # Codes have check digits; numbers and dates may come as any document prints them.

@@ -38,6 +38,19 @@ WATCHED_AT_ONCE: Final = 16
 TRIES: Final = 20
 
 
+Files = Annotated[
+    list[str],
+    typer.Argument(metavar="FILE", help="What to upload: files, folders, https addresses."),
+]
+At = Annotated[
+    str | None, typer.Option(help="Not before this time: 2026-01-31T12:00, or with +02:00.")
+]
+After = Annotated[
+    list[str] | None, typer.Option(help="Not before this job has completed; several times.")
+]
+Direct = Annotated[bool, typer.Option("--direct", help="Straight into the store, past docmill.")]
+
+
 @dataclass(frozen=True, slots=True)
 class SubmittedFile:
     """What became of one file. `wait`: docmill wants it again after so many seconds."""
@@ -56,22 +69,13 @@ class SubmittedFile:
 
 
 def submit(
-    files: Annotated[
-        list[str],
-        typer.Argument(metavar="FILE", help="What to upload: files, folders, https addresses."),
-    ],
+    files: Files,
     pipeline: Annotated[str | None, typer.Option(help="What to do with them.")] = None,
     mapping: Annotated[str | None, typer.Option(help="The form of the result.")] = None,
     fields: Annotated[str | None, typer.Option(help=field_request.HELP, show_default=False)] = None,
-    at: Annotated[
-        str | None, typer.Option(help="Not before this time: 2026-01-31T12:00, or with +02:00.")
-    ] = None,
-    after: Annotated[
-        list[str] | None, typer.Option(help="Not before this job has completed; several times.")
-    ] = None,
-    direct: Annotated[
-        bool, typer.Option("--direct", help="Straight into the store, past docmill.")
-    ] = False,
+    at: At = None,
+    after: After = None,
+    direct: Direct = False,
     watch: Annotated[bool, typer.Option("--watch", "-w", help="Stay until all ended.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one row per file.")] = False,
     url: Url = HERE,
@@ -95,8 +99,8 @@ def submit(
     docmill submit summary.pdf --after 3f2a --after 77b1
     """
     named = {"pipeline": pipeline, "mapping": mapping, field_request.OPTION: fields}
-    named["run_at"] = _read_time(at) if at else None
     wanted = {name: value for name, value in named.items() if value}
+    wanted |= {"run_at": _read_time(at)} if at else {}
     with ProgressBoard(err if as_json else out, quiet=as_json) as board:
         sender = Submitter(wanted, board, watch=watch, direct=direct)
         rows = asyncio.run(_submit_all(RemoteClient(url, token), files, sender, after or []))
