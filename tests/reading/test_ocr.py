@@ -254,3 +254,17 @@ def test_a_scanned_invoice_is_read_by_a_confined_child(tmp_path: Path) -> None:
     assert Decimal(data["totals"]["gross"]) == made.deal.gross
     assert data["scanned_pages"] == [1]
     assert "page 1 of 1" in told
+
+
+@pytest.mark.parametrize("slant", [0, 4])
+def test_the_upright_rules_of_a_table_are_erased_and_letters_stay(slant: int) -> None:
+    paper = pixels_of(ORIGINAL)
+    ruled = paper.copy()
+    for y in range(300, 1500):
+        across = 2300 + slant * (y - 300) // 1200
+        ruled[y, across : across + 4] = 0
+
+    erased = ocr.erase_rules(ruled)
+
+    assert (erased[300:1500, 2290:2320] == 255).all()
+    assert (erased[:, :2290] == paper[:, :2290]).all()

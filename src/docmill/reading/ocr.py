@@ -354,7 +354,8 @@ def erase_rules(pixels: Pixels) -> Pixels:
     long = _widen(_run_starts(near, RULE_STEPS), RULE_STEPS, axis=0) & near
     if not long.any():
         return pixels
-    long[1:] |= long[:-1]
+    long[1:] |= long[:-1].copy()  # its ends
+    long[:-1] |= long[1:].copy()
     for _ in range(2):  # its gray edges
         long[:, 1:] |= long[:, :-1]
         long[:, :-1] |= long[:, 1:]
