@@ -15,7 +15,7 @@ from docmill.db.pool import Pool, read_connection
 from docmill.documents import buckets
 from docmill.documents.buckets import BucketObject
 from docmill.storage import open_store
-from docmill.storage.contract import Metadata, ObjectInfo, Store, Writer
+from docmill.storage.contract import Metadata, ObjectInfo, SignedPut, Store, Writer
 
 INCOMING: Final = "incoming"
 PROCESSING: Final = "processing"
@@ -113,6 +113,9 @@ class PlacedStore:
             filed = place.startswith(f"{ARCHIVE}/") and await store.head(place) is not None
             return await store.signed_url(place, expires=expires) if filed else None
         return None
+
+    async def signed_put(self, key: str, size: int, *, expires: timedelta) -> SignedPut | None:
+        return await self._own.signed_put(key, size, expires=expires)
 
     async def delete(self, key: str) -> None:
         """An archive is for good: what came by a bucket stays there."""

@@ -5,7 +5,7 @@ from datetime import timedelta
 from typing import BinaryIO, TypeVar
 
 from docmill.core.faults import DocmillError
-from docmill.storage.contract import PAGE, Metadata, ObjectInfo, Store, Writer
+from docmill.storage.contract import PAGE, Metadata, ObjectInfo, SignedPut, Store, Writer
 
 T = TypeVar("T")
 
@@ -94,6 +94,9 @@ class PairedStore:
 
     async def signed_url(self, key: str, *, expires: timedelta) -> None:
         """None: an address in one store would end when the object goes to the other."""
+
+    async def signed_put(self, key: str, size: int, *, expires: timedelta) -> SignedPut | None:
+        return await self._first.signed_put(key, size, expires=expires)
 
     async def fullness(self) -> float | None:
         return await self._first.fullness()
