@@ -107,13 +107,24 @@ def choose_totals(
     """
     total = sum((line.value for line in lines), NOTHING) if lines else None
     around = make_surroundings(amounts, total)
-    named = _best_set(amounts, around, ())
+    named = _after_discount(_best_set(amounts, around, ()), amounts, around)
     if named.adds_up and named.tax and named.tax.value:
         return named
     if total and named.tax and (by_lines := _net_by_lines(named, around, lines)):
         return by_lines
     wider = _best_set(amounts, around, _unnamed_picks(amounts))
     return wider if _is_proven(wider) and wider.score > named.score + 0.4 else named
+
+
+def _after_discount(
+    chosen: ChosenTotals, amounts: Sequence[LabelledAmount], around: Surroundings
+) -> ChosenTotals:
+    """The set with what is left after a discount as its net, where the page prints that too."""
+    if not (chosen.net and chosen.gross and chosen.adds_up) or chosen.is_exact:
+        return chosen
+    left = chosen.gross.value - (chosen.tax.value if chosen.tax else NOTHING)
+    bases = [pick for pick in _picks_of_roles(amounts, {"base": 1.0}) if pick.value == left]
+    return _weigh(bases[0], chosen.tax, chosen.gross, around) if bases else chosen
 
 
 def _net_by_lines(
