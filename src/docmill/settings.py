@@ -102,8 +102,7 @@ class Settings(BaseSettings):
     )
     sources: Mapping[Annotated[str, Field(pattern=SOURCE_NAME)], SourceRule] = Field(
         default_factory=dict[str, SourceRule],
-        description='More buckets, by name: {"prime": {"bucket": "s3://prime", "pipeline": '
-        '"trades", "desk": "prime", "seconds": 30, "paused": false}}; DOCMILL_BUCKET is `bucket`',
+        description='More buckets, by name: {"prime": {"bucket": "s3://prime", "desk": "prime"}}',
     )
     bucket_batch: int = Field(100, ge=1, le=1000, description="Objects registered at a time")
     bucket_stuck_seconds: float = Field(
@@ -220,9 +219,7 @@ class Settings(BaseSettings):
     mappings: Annotated[tuple[str, ...], NoDecode] = Field(
         (), description="Mappings that may be asked for, with commas; empty: all installed"
     )
-    mappings_dir: Path | None = Field(
-        None, description="Folder of the operator's own mappings, files called NAME_v1.mapping"
-    )
+    mappings_dir: Path | None = Field(None, description="Folder of files NAME_v1.mapping")
     default_mapping: str = Field(
         "auto",
         description="Mapping of those who ask for none; `auto`: Coretax for rupiah and parties in "
@@ -254,8 +251,7 @@ class Settings(BaseSettings):
     retry_jitter_seconds: float = Field(5, ge=0, description="Random seconds added to the delay")
     retries: Mapping[str, RetryRule] = Field(
         default_factory=dict[str, RetryRule],
-        description='By pipeline or source: {"bucket": {"attempts": 4, "delays_seconds": '
-        "[300, 900, 3600]}}, which is the default; a pipeline's goes before a source's",
+        description='By pipeline, else source: {"bucket": {"attempts": 4, "delays_seconds": [300]}}',
     )
     gateway_url: str | None = Field(
         None,
