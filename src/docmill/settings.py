@@ -27,10 +27,9 @@ PREFIX: Final = "DOCMILL_"
 # As browsers send it: no path, no capitals, no star.
 ORIGIN: Final = re.compile(r"https?://(\[[0-9a-f:.]+\]|[a-z0-9.-]+)(:\d{1,5})?")
 CONFIG: Final = "DOCMILL_CONFIG"
-# Read elsewhere than in this class: where the file is, and where the commands find a server.
+# Read elsewhere: where the file is, and where the commands find a server.
 OTHER_NAMES: Final = frozenset({CONFIG, "DOCMILL_URL", "DOCMILL_TOKEN"})
 
-SOURCE_NAME: Final = r"^[a-z0-9][a-z0-9_-]{0,63}$"
 # `both`: the model's word is held against that of the rules.
 ReaderMode = Literal["rules", "model", "both"]
 
@@ -100,9 +99,11 @@ class Settings(BaseSettings):
     bucket_seconds: float | None = Field(
         None, gt=0, description="How often to look into the bucket; default 30, for a folder 2"
     )
-    sources: Mapping[Annotated[str, Field(pattern=SOURCE_NAME)], SourceRule] = Field(
-        default_factory=dict[str, SourceRule],
-        description='More buckets, by name: {"prime": {"bucket": "s3://prime", "desk": "prime"}}',
+    sources: Mapping[Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]{0,63}$")], SourceRule] = (
+        Field(
+            default_factory=dict[str, SourceRule],
+            description='More buckets, by name: {"prime": {"bucket": "s3://prime", "desk": "prime"}}',
+        )
     )
     bucket_batch: int = Field(100, ge=1, le=1000, description="Objects registered at a time")
     bucket_stuck_seconds: float = Field(
@@ -251,7 +252,7 @@ class Settings(BaseSettings):
     retry_jitter_seconds: float = Field(5, ge=0, description="Random seconds added to the delay")
     retries: Mapping[str, RetryRule] = Field(
         default_factory=dict[str, RetryRule],
-        description='By pipeline, else source: {"bucket": {"attempts": 4, "delays_seconds": [300]}}',
+        description='By pipeline or source: {"bucket": {"attempts": 4, "delays_seconds": [300]}}',
     )
     gateway_url: str | None = Field(
         None,
