@@ -45,6 +45,9 @@ class RetryRule(BaseModel, frozen=True, extra="forbid"):
     delays_seconds: tuple[float, ...] = ()
 
 
+SourceName = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]{0,63}$")]
+
+
 class SourceRule(BaseModel, frozen=True, extra="forbid"):
     """A bucket to watch, and what becomes of what is dropped into it."""
 
@@ -99,11 +102,9 @@ class Settings(BaseSettings):
     bucket_seconds: float | None = Field(
         None, gt=0, description="How often to look into the bucket; default 30, for a folder 2"
     )
-    sources: Mapping[Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]{0,63}$")], SourceRule] = (
-        Field(
-            default_factory=dict[str, SourceRule],
-            description='More buckets, by name: {"prime": {"bucket": "s3://prime", "desk": "prime"}}',
-        )
+    sources: Mapping[SourceName, SourceRule] = Field(
+        default_factory=dict[str, SourceRule],
+        description='More buckets, by name: {"prime": {"bucket": "s3://prime", "desk": "prime"}}',
     )
     bucket_batch: int = Field(100, ge=1, le=1000, description="Objects registered at a time")
     bucket_stuck_seconds: float = Field(
@@ -112,7 +113,6 @@ class Settings(BaseSettings):
     bucket_sweep_seconds: float = Field(
         900, gt=0, description="How often bucket and database are brought back together"
     )
-
     host: str = Field("127.0.0.1", description="Address to serve on")
     port: int = Field(8000, ge=0, le=65535, description="Port to serve on; 0 takes a free one")
     hosts: Annotated[tuple[str, ...], NoDecode] = Field(
@@ -230,7 +230,6 @@ class Settings(BaseSettings):
     share_results: bool = Field(
         False, description="The same content of two owners is converted once (global dedupe)"
     )
-
     pipelines: Annotated[tuple[str, ...], NoDecode] = Field(
         (), description="Pipelines this worker serves, with commas; empty: all"
     )
@@ -252,7 +251,7 @@ class Settings(BaseSettings):
     retry_jitter_seconds: float = Field(5, ge=0, description="Random seconds added to the delay")
     retries: Mapping[str, RetryRule] = Field(
         default_factory=dict[str, RetryRule],
-        description='By pipeline or source: {"bucket": {"attempts": 4, "delays_seconds": [300]}}',
+        description='By pipeline or source: {"bucket": {"attempts": 4, "delays_seconds": [9]}}',
     )
     gateway_url: str | None = Field(
         None,
@@ -337,7 +336,6 @@ class Settings(BaseSettings):
     child_seconds: float = Field(
         6000, gt=0, description="Longest conversion by the wall clock, the last resort"
     )
-
     keep_uploads_days: float = Field(7, gt=0, description="How long uploads are kept")
     keep_results_days: float = Field(30, gt=0, description="How long results are kept")
     keep_events_days: float = Field(90, gt=0, description="How long events stay in the database")
@@ -345,7 +343,6 @@ class Settings(BaseSettings):
         30, gt=0, description="How long the log of webhooks is kept"
     )
     delete_on_download: bool = Field(False, description="Results go with their first download")
-
     log_level: Literal["debug", "info", "warning", "error"] = Field("info", description="Verbosity")
     failpoints: str = Field("", description="For tests: places where the process shall die")
 
