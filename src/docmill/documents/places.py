@@ -78,13 +78,18 @@ class PlacedStore:
         if document_id is None:
             return await self._own.file(key)
         for _ in range(LOOKS):
-            async for store, place in self._look_for(document_id):
-                try:
-                    return await store.file(place)
-                except DocmillError as exc:
-                    if exc.fault.code != "EXPIRED":
-                        raise
+            if found := await self._open_file(document_id):
+                return found
         raise DocmillError("EXPIRED", "the object is nowhere in its bucket")
+
+    async def _open_file(self, document_id: UUID) -> BinaryIO | None:
+        async for store, place in self._look_for(document_id):
+            try:
+                return await store.file(place)
+            except DocmillError as exc:
+                if exc.fault.code != "EXPIRED":
+                    raise
+        return None
 
     async def head(self, key: str) -> ObjectInfo | None:
         document_id = parse_object_key(key)

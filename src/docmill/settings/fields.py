@@ -27,10 +27,9 @@ PREFIX: Final = "DOCMILL_"
 # As browsers send it: no path, no capitals, no star.
 ORIGIN: Final = re.compile(r"https?://(\[[0-9a-f:.]+\]|[a-z0-9.-]+)(:\d{1,5})?")
 CONFIG: Final = "DOCMILL_CONFIG"
-# Read elsewhere than in this class: where the file is, and where the commands find a server.
+# Read elsewhere: where the file is, and where the commands find a server.
 OTHER_NAMES: Final = frozenset({CONFIG, "DOCMILL_URL", "DOCMILL_TOKEN"})
 
-SOURCE_NAME: Final = r"^[a-z0-9][a-z0-9_-]{0,63}$"
 # `both`: the model's word is held against that of the rules.
 ReaderMode = Literal["rules", "model", "both"]
 
@@ -47,6 +46,9 @@ class RetryRule(BaseModel, frozen=True, extra="forbid"):
 
     attempts: int = Field(3, ge=1, le=20)
     delays_seconds: tuple[float, ...] = ()
+
+
+SourceName = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]{0,63}$")]
 
 
 class SourceRule(BaseModel, frozen=True, extra="forbid"):
@@ -106,10 +108,9 @@ class Settings(BaseSettings):
     bucket_seconds: float | None = Field(
         None, gt=0, description="How often to look into the bucket; default 30, for a folder 2"
     )
-    sources: Mapping[Annotated[str, Field(pattern=SOURCE_NAME)], SourceRule] = Field(
+    sources: Mapping[SourceName, SourceRule] = Field(
         default_factory=dict[str, SourceRule],
-        description='More buckets, by name: {"prime": {"bucket": "s3://prime", "pipeline": '
-        '"trades", "desk": "prime", "seconds": 30, "paused": false}}; DOCMILL_BUCKET is `bucket`',
+        description='More buckets, by name: {"prime": {"bucket": "s3://prime", "desk": "prime"}}',
     )
     bucket_batch: int = Field(100, ge=1, le=1000, description="Objects registered at a time")
     bucket_stuck_seconds: float = Field(
@@ -118,7 +119,6 @@ class Settings(BaseSettings):
     bucket_sweep_seconds: float = Field(
         900, gt=0, description="How often bucket and database are brought back together"
     )
-
     host: str = Field("127.0.0.1", description="Address to serve on")
     port: int = Field(8000, ge=0, le=65535, description="Port to serve on; 0 takes a free one")
     hosts: Annotated[tuple[str, ...], NoDecode] = Field(
@@ -240,9 +240,7 @@ class Settings(BaseSettings):
     mappings: Annotated[tuple[str, ...], NoDecode] = Field(
         (), description="Mappings that may be asked for, with commas; empty: all installed"
     )
-    mappings_dir: Path | None = Field(
-        None, description="Folder of the operator's own mappings, files called NAME_v1.mapping"
-    )
+    mappings_dir: Path | None = Field(None, description="Folder of files NAME_v1.mapping")
     default_mapping: str = Field(
         "auto",
         description="Mapping of those who ask for none; `auto`: Coretax for rupiah and parties in "
@@ -252,7 +250,6 @@ class Settings(BaseSettings):
     share_results: bool = Field(
         False, description="The same content of two owners is converted once (global dedupe)"
     )
-
     pipelines: Annotated[tuple[str, ...], NoDecode] = Field(
         (), description="Pipelines this worker serves, with commas; empty: all"
     )
@@ -286,8 +283,7 @@ class Settings(BaseSettings):
     retry_jitter_seconds: float = Field(5, ge=0, description="Random seconds added to the delay")
     retries: Mapping[str, RetryRule] = Field(
         default_factory=dict[str, RetryRule],
-        description='By pipeline or source: {"bucket": {"attempts": 4, "delays_seconds": '
-        "[300, 900, 3600]}}, which is the default; a pipeline's goes before a source's",
+        description='By pipeline or source: {"bucket": {"attempts": 4, "delays_seconds": [9]}}',
     )
     gateway_url: str | None = Field(
         None,
@@ -373,7 +369,6 @@ class Settings(BaseSettings):
     child_seconds: float = Field(
         6000, gt=0, description="Longest conversion by the wall clock, the last resort"
     )
-
     keep_uploads_days: float = Field(7, gt=0, description="How long uploads are kept")
     keep_results_days: float = Field(30, gt=0, description="How long results are kept")
     keep_events_days: float = Field(90, gt=0, description="How long events stay in the database")
@@ -381,7 +376,6 @@ class Settings(BaseSettings):
         30, gt=0, description="How long the log of webhooks is kept"
     )
     delete_on_download: bool = Field(False, description="Results go with their first download")
-
     log_level: Literal["debug", "info", "warning", "error"] = Field("info", description="Verbosity")
     failpoints: str = Field("", description="For tests: places where the process shall die")
 
