@@ -11,7 +11,7 @@ from uuid import UUID
 import httpx2
 
 from asker import RULES, at_work
-from docmill import app as outer
+from docmill import app
 from docmill.core.installed import PipelineCatalog
 from docmill.core.jobs import JobId
 from docmill.core.plugins import DOCX, PDF, TEXT
@@ -19,6 +19,7 @@ from docmill.db.pool import Pool
 from docmill.jobs import queries
 from docmill.jobs.queries import JobAttempt
 from docmill.jobs.runner import JobRunner, RunnerParts, add_options
+from docmill.processes import services as outer
 from docmill.sandbox.limits import RunLimits
 from docmill.sandbox.pool import SandboxPool
 from docmill.settings import read_settings
@@ -47,7 +48,7 @@ async def desk(
         services = await outer.open_services(given, stack)
         sandbox = await stack.enter_async_context(SandboxPool(LIMITS, pipelines=pipelines))
         bare = JobRunner(pool, site.services.store, sandbox, RunnerParts(services=services))
-        runner = add_options(bare, outer.pipeline_options(given))
+        runner = add_options(bare, app.pipeline_options(given))
         rules = replace(RULES, pipelines=list(pipelines))
         await stack.enter_async_context(at_work(pool, runner, rules))
         yield await stack.enter_async_context(site.client())

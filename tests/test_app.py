@@ -110,7 +110,7 @@ def test_serve_is_for_one_person_only_where_nobody_else_comes() -> None:
 def test_each_setting_is_used() -> None:
     """By its name in the code, or by a config class that has a field of its name."""
     folder = Path(app.__file__).parent
-    places = ("app.py", "settings.py", "processes/*.py")
+    places = ("app.py", "settings/*.py", "processes/*.py")
     sources = [path for place in places for path in folder.glob(place)]
     trees = [ast.parse(source.read_text()) for source in sources]
     nodes = (node for tree in trees for node in ast.walk(tree))

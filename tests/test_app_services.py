@@ -5,9 +5,9 @@ from contextlib import AsyncExitStack
 
 import pytest
 
-from docmill import app
 from docmill.app import StartError
 from docmill.processes import checks
+from docmill.processes import services as app
 from docmill.processes.checks import CheckState
 from docmill.settings import ConfigError, Settings, read_settings
 

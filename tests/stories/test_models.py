@@ -11,9 +11,9 @@ from typing import Any
 import httpx2
 import pytest
 
-from docmill import app as outer
 from docmill.core.plugins import TEXT
 from docmill.db.pool import Pool
+from docmill.processes import services as outer
 from doubles import HANG, Asked, doubling
 from notes import GERMAN, note
 from openai_double import OpenAIDouble, settings, slow_down

@@ -14,11 +14,11 @@ from uuid import UUID
 import httpx2
 import pytest
 
-from docmill import app as outer
 from docmill.core.jobs import JobId
 from docmill.db.notify import CHANGES, Notifier
 from docmill.db.pool import Pool
 from docmill.jobs.retention import sweep
+from docmill.processes import services as outer
 from docmill.queue import leases
 from docmill.queue.rescue import Upkeep
 from docmill.queue.worker import WorkerConfig

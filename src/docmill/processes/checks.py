@@ -18,13 +18,13 @@ import psycopg
 from rich.filesize import decimal
 
 from docmill import app
-from docmill.app import load_azure
 from docmill.core import installed
 from docmill.core.faults import CommandError, DocmillError
 from docmill.db import embedded, migrate, pool, wall
 from docmill.db.pool import OUTAGES, Connection, DatabaseCondition, SnapshotHolder
 from docmill.extract import queries
 from docmill.processes.database import cluster_folder, find_running
+from docmill.processes.services import load_azure
 from docmill.reading import embeddings
 from docmill.sandbox.pool import SandboxPool
 from docmill.services import breaker

@@ -21,6 +21,7 @@ from docmill.core.installed import find_rooms
 from docmill.core.parts import OK, Parts
 from docmill.db import migrate
 from docmill.processes import local, poll
+from docmill.processes import services as service_clients
 from docmill.processes.alone import run_alone
 from docmill.processes.database import EmbeddedDatabase, run_embedded
 from docmill.processes.health import open_health
@@ -241,7 +242,7 @@ class _WebServer:
     async def serve(self, life: PartLife) -> None:
         settings, services = self._settings, self._services
         async with AsyncExitStack() as stack:
-            embed = await docmill_app.open_embedder(settings, stack)
+            embed = await service_clients.open_embedder(settings, stack)
             watched = poll.open_monitors(settings, services)
             site_rules = replace(docmill_app.web_config(settings), siblings=self._port.siblings)
             app = docmill_app.create_web(

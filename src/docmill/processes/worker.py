@@ -13,6 +13,7 @@ from docmill.app import App
 from docmill.cli.options import Data
 from docmill.jobs.runner import JobRunner, RunnerParts, add_options
 from docmill.jobs.validation import ArtifactValidators
+from docmill.processes import services as service_clients
 from docmill.processes.alone import run_alone
 from docmill.processes.health import with_health
 from docmill.processes.logs import log_to_stderr
@@ -51,8 +52,8 @@ async def open_worker(
     me = leases.identify()
     work_rules = app.worker_config(settings, sorted(services.catalog.accepts))
     async with Stack() as stack:
-        elsewhere = await app.open_gateways(settings, stack)
-        asked = await app.open_services(settings, stack, services.cache)
+        elsewhere = await service_clients.open_gateways(settings, stack)
+        asked = await service_clients.open_services(settings, stack, services.cache)
         limits = app.sandbox_limits(settings)
         sandbox = await stack.enter_async_context(
             SandboxPool(limits, pipelines=work_rules.pipelines)
