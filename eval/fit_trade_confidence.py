@@ -23,6 +23,7 @@ from eval.readings import CORPUS, Reading, read_set
 
 WRITTEN: Final = Path(__file__).parents[1] / "src/docmill/trades/confidence.json"
 FOLDERS: Final = ("trades", "trades_more")
+SCANNED: Final = "trades_more"
 MADE: Final = "brokers"
 WEIGHT_OF_MADE: Final = 0.15
 TUNED: Final = 0.6  # what a broker counts that the reader was made with
@@ -32,8 +33,8 @@ _TRADE: Final = re.compile(r"trades\[(\d+)\]\.(\w+)")
 def read_all(*, scans: bool) -> list[Reading]:
     names = [name for name in FOLDERS if (CORPUS / name).is_dir()]
     found = [reading for name in (*names, MADE) for reading in read_set(name, "trades")]
-    for name in names if scans else ():
-        found += read_set(name, "trades", scans=True)
+    if scans and SCANNED in names:
+        found += read_set(SCANNED, "trades", scans=True)
     return found
 
 

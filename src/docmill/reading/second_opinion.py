@@ -1,6 +1,6 @@
 """One value read by rules and by a model: surer where they agree; where not, a person decides."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from docmill.core.fields import ValueKind
@@ -18,6 +18,7 @@ from docmill.reading.pages import Value
 ORDERS: Final = (
     "the document gives orders to whoever reads it; what the model says makes nothing surer"
 )
+SUREST: Final = 0.99  # two readers of one page may be misled by the same thing
 CONTESTED: Final = 0.5  # the two readers say different things that are both on the page
 
 
@@ -82,7 +83,8 @@ class Pair:
         """The rules' value, surer where the model's is the same and stands on the page."""
         if self.rules is None or not self.terms.plain or not (self.model and self.model.is_seen):
             return self.rules
-        return self.rules.sure(agree(self.rules.confidence))
+        own = self.rules.confidence  # as fitted it may be finer than two places
+        return replace(self.rules, confidence=max(own, min(round(agree(own), 2), SUREST)))
 
     def dispute(self, reason: str) -> Dispute:
         model = self.model

@@ -76,7 +76,7 @@ def explain_draft(draft: TradeDraft, threshold: float | None) -> dict[str, str]:
     """Why a trade that waits should be looked at, by name of the value."""
     if draft.rejected or not draft.waits:
         return {}
-    raw = draft.trade.raw_extracted_data if draft.trade else {}
+    raw: Mapping[str, Any] = draft.trade.raw_extracted_data if draft.trade else {}
     found = doubts.explain_doubts(draft.values, draft.evidence, raw, threshold)
     if found or draft.changed or draft.trade is None or draft.trade.edited_at:
         return found

@@ -37,7 +37,7 @@ def find_block_by_money(rows: Sequence[NoteRow], figures: FigureIndex) -> list[T
     votes = Counter(_find_votes(rows, figures, deal))
     if len(votes) > 1 or _tells_of_income(rows):
         return []
-    direction: Direction = next(iter(votes), "buy")
+    direction: Direction = next(iter(votes)) if votes else "buy"
     assert deal.quantity is not None
     anchor = Anchor(deal.quantity.row, direction, BY_MONEY if votes else UNSAID, 0)
     return [TradeBlock(anchor, 0, len(rows) - 1, deal)]

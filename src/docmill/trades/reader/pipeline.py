@@ -91,7 +91,10 @@ class TradeFitting:
                 replace(
                     trade,
                     values={
-                        name: value.sure(sure.get(f"trades[{index}].{name}", value.confidence))
+                        name: replace(
+                            value,
+                            confidence=sure.get(f"trades[{index}].{name}", value.confidence),
+                        )
                         for name, value in trade.items()
                     },
                 )
