@@ -92,7 +92,7 @@ async def test_fields_after_the_file_count_as_well(client: httpx2.AsyncClient, s
 
 FORM = "multipart/form-data; boundary=b"
 BODIES = [
-    (b"{}", "application/json", "NO_FILE"),
+    (b"{}", "application/json", "BAD_REQUEST"),
     (b"x", "multipart/form-data", "NO_FILE"),
     (b"", FORM, "BAD_REQUEST"),
     (b"garbage", FORM, "BAD_REQUEST"),

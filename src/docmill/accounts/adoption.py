@@ -21,7 +21,11 @@ log = structlog.get_logger()
 
 # What stays with a session: that it was deleted interests only who listed it, a session that was
 # ended is not to come back as a user, and how sure is sure is fitted anew each night.
-LEFT: Final = frozenset({"owners", "job_deletions", "sessions", "experience"})
+# Buckets are a desk's, and who was given a mapping is the operator's record.
+LEFT: Final = frozenset(
+    {"owners", "job_deletions", "sessions", "experience", "sources", "bucket_objects"}
+    | {"mapping_assignments"}
+)
 # Jobs come first, as for everybody who changes several: job rows in order, then their owners.
 ADOPTED: Final[Mapping[str, LiteralString]] = {
     "documents": "UPDATE documents SET owner = %(to)s WHERE owner = ANY(%(from)s)",

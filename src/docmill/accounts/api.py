@@ -12,11 +12,9 @@ from docmill.accounts import adoption, keys, queries
 from docmill.accounts.queries import ApiKey, OpenSession
 from docmill.core import owners
 from docmill.core.faults import DocmillError
-from docmill.core.owners import Owner
-from docmill.db import wall
 from docmill.db.pool import read_connection, write
 from docmill.documents import quotas
-from docmill.web import api_keys, json_body, problems
+from docmill.web import auth, json_body, problems
 from docmill.web.json_body import whole_number
 from docmill.web.params import Instant
 from docmill.web.site import CurrentOwner, CurrentSite
@@ -197,7 +195,7 @@ async def list_sessions(
     owner: CurrentOwner,
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
 ) -> SessionList:
-    check_admin(owner)
+    auth.check_admin(owner)
     async with read_connection(site.pool) as conn:
         found = await queries.list_sessions(conn, limit)
     return SessionList(sessions=[_shape_session(each) for each in found])
@@ -211,24 +209,13 @@ async def list_sessions(
 async def end_session(session_id: str, site: CurrentSite, owner: CurrentOwner) -> Ended:
     """Whoever holds its cookie comes as a stranger from then on, everywhere within 2 seconds.
     What the session owns stays."""
-    check_admin(owner)
+    auth.check_admin(owner)
     ended = await write(site.pool, lambda conn: queries.end_session(conn, session_id))
     if not ended:
         raise DocmillError("SESSION_NOT_FOUND")
     site.auth.sessions.forget()
     site.auth.signed_in.forget(session_id)
     return Ended(ended=len(ended))
-
-
-def check_admin(owner: Owner) -> None:
-    """Raises SCOPE_MISSING for a key that was not made for it, ADMIN_ONLY for everybody else.
-
-    Whoever passes sees everything with this request.
-    """
-    api_keys.check_scope(owner, owners.ADMIN)
-    if not owner.admin:
-        raise DocmillError("ADMIN_ONLY")
-    wall.open_for_admin()
 
 
 def _shape_session(session: OpenSession) -> SessionShape:

@@ -20,6 +20,7 @@ from docmill.core.faults import DocmillError
 from docmill.core.jobs import JobId
 from docmill.core.owners import Owner, OwnerKey
 from docmill.core.texts import clean_text
+from docmill.db import wall
 from docmill.db.pool import Connection
 from docmill.documents.accept import BLOCK, FileStage, StagedFile
 from docmill.documents.links import SignedLinks
@@ -80,7 +81,10 @@ async def find_upload(conn: Connection, owner: Owner, upload_id: str) -> DirectU
     """The upload, if there is one and it is the asker's."""
     try:
         async with conn.cursor(row_factory=class_row(DirectUpload)) as cur:
-            found = await (await cur.execute(FIND, (UUID(upload_id),))).fetchone()
+            wanted = UUID(upload_id)
+            found = await (await cur.execute(FIND, (wanted,))).fetchone()
+        if found is None and await wall.is_known(conn, "uploads", wanted):
+            raise DocmillError("FORBIDDEN", uploadId=str(wanted))
     except ValueError:
         found = None
     if found is None:

@@ -9,7 +9,7 @@ from docmill.core.texts import clean_text
 from docmill.db.pool import Connection, read_connection, write
 from docmill.documents import sources
 from docmill.documents.sources import SourceRow
-from docmill.web import problems
+from docmill.web import auth, problems
 from docmill.web.params import Instant
 from docmill.web.site import CurrentOwner, CurrentSite, Site
 
@@ -54,6 +54,7 @@ def shape_source(row: SourceRow) -> SourceModel:
     responses=problems.fault_responses("UNAUTHORIZED", "DATABASE_DOWN", "BUSY"),
 )
 async def list_sources(site: CurrentSite, owner: CurrentOwner) -> SourceList:
+    auth.widen_for_admin(owner)
     async with read_connection(site.pool) as conn:
         rows = await sources.list_rows(conn, owner)
     return SourceList(sources=[shape_source(row) for row in rows])
@@ -84,6 +85,7 @@ async def resume_source(name: str, site: CurrentSite, owner: CurrentOwner) -> So
 
 async def change_pause(site: Site, owner: Owner, name: str, *, paused: bool) -> SourceRow:
     """All pollers see it with their next look. NOT_FOUND also for a source of another desk."""
+    auth.widen_for_admin(owner)
 
     async def change(conn: Connection) -> SourceRow:
         if name in {row.name for row in await sources.list_rows(conn, owner)}:

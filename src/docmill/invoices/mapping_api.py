@@ -7,13 +7,12 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from starlette.requests import Request
 
 from docmill.core.faults import DocmillError
-from docmill.core.owners import Owner
 from docmill.core.texts import clean_text
 from docmill.db.pool import Connection, read_connection, write
 from docmill.documents import assignments
 from docmill.documents.assignments import Assignment
 from docmill.invoices.pipeline import pipeline
-from docmill.web import json_body, problems
+from docmill.web import auth, json_body, problems
 from docmill.web.params import Instant
 from docmill.web.site import CurrentOwner, CurrentSite, Site
 
@@ -63,7 +62,7 @@ class AssignmentList(BaseModel):
     responses=problems.fault_responses("UNAUTHORIZED", "FORBIDDEN", "DATABASE_DOWN", "BUSY"),
 )
 async def list_assignments(site: CurrentSite, owner: CurrentOwner) -> AssignmentList:
-    _require_admin(owner)
+    auth.check_admin(owner)
     async with read_connection(site.pool) as conn:
         return _shape_list(await assignments.list_assignments(conn))
 
@@ -78,7 +77,7 @@ async def assign_mapping(
     name: str, request: Request, site: CurrentSite, owner: CurrentOwner
 ) -> AssignmentList:
     """It is what they get who ask for none. Jobs that are there already keep theirs."""
-    _require_admin(owner)
+    auth.check_admin(owner)
     _require_mapping(site, name)
     wish = await json_body.read_json(request, AssignmentRequest)
 
@@ -96,7 +95,7 @@ async def assign_mapping(
 )
 async def revoke_mapping(name: str, site: CurrentSite, owner: CurrentOwner) -> AssignmentList:
     """They get the default again. It can still be asked for by name."""
-    _require_admin(owner)
+    auth.check_admin(owner)
     _require_mapping(site, name)
 
     async def change(conn: Connection) -> AssignmentList:
@@ -104,11 +103,6 @@ async def revoke_mapping(name: str, site: CurrentSite, owner: CurrentOwner) -> A
         return _shape_list(await assignments.list_assignments(conn))
 
     return await write(site.pool, change)
-
-
-def _require_admin(owner: Owner) -> None:
-    if not owner.admin:
-        raise DocmillError("FORBIDDEN")
 
 
 def _require_mapping(site: Site, name: str) -> None:

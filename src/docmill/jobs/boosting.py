@@ -12,7 +12,7 @@ from docmill.core.owners import Owner
 from docmill.db.pool import Connection, write
 from docmill.queue.boost import move_ahead, raise_priority
 from docmill.queue.enqueue import find_job_by_text, find_own_job
-from docmill.web import problems
+from docmill.web import auth, problems
 from docmill.web.site import CurrentOwner, CurrentSite
 
 router = APIRouter(prefix="/api/jobs", tags=["jobs"])
@@ -47,6 +47,7 @@ async def boost_job(job_id: str, site: CurrentSite, owner: CurrentOwner) -> Boos
 
     Administrators give any job a priority before all others. One that is ahead already stays so.
     """
+    auth.widen_for_admin(owner)
     job = await write(site.pool, lambda conn: _boost(conn, owner, job_id))
     site.work.ring()
     site.changes.ring()

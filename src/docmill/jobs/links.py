@@ -12,6 +12,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from docmill.core.jobs import Job
+from docmill.db import wall
 from docmill.db.pool import read_connection
 from docmill.documents.links import SignedLinks, find_base
 from docmill.jobs import results
@@ -132,6 +133,11 @@ async def open_link(
     """The address itself is the permission: nobody is asked who they are."""
     about = _describe(link.job_id, link.format)
     await site.find(SignedLinks).check(about, link.until, link.signature)
+    with wall.beyond():
+        return await _send_linked(request, site, link)
+
+
+async def _send_linked(request: Request, site: Site, link: OpenedLink) -> Response:
     async with read_connection(site.pool) as conn:
         job = await find_job_by_text(conn, link.job_id)
     known, headers = request.headers.get("if-none-match", ""), _cache_headers(site, link)

@@ -164,3 +164,20 @@ def _origin_host(origin: str) -> str | None:
         return urlsplit(origin).netloc.lower() or None
     except ValueError:
         return None
+
+
+def check_admin(owner: Owner) -> None:
+    """Raises SCOPE_MISSING for a key that was not made for it, ADMIN_ONLY for everybody else.
+
+    Whoever passes sees everything with this request.
+    """
+    api_keys.check_scope(owner, owners.ADMIN)
+    if not owner.admin:
+        raise DocmillError("ADMIN_ONLY")
+    wall.open_for_admin()
+
+
+def widen_for_admin(owner: Owner) -> None:
+    """From here on an administrator's request sees everything; anybody else's stays as it is."""
+    if owner.admin:
+        wall.open_for_admin()

@@ -2,6 +2,16 @@
 
 ALTER TABLE jobs ADD CONSTRAINT waits_for_somebody CHECK (cardinality(after) > 0) NOT VALID;
 
+-- What a job waits for is shown to its owner, so a change of it is one.
+DROP TRIGGER jobs_guard_update ON jobs;
+CREATE TRIGGER jobs_guard_update BEFORE UPDATE OF
+    id, document_id, owner, pipeline, mapping, options, status, priority, start_tag, progress, stage,
+    result_key, error_code, error_message, created_at, updated_at, queued_at, started_at, completed_at,
+    failed_at, cancelled_at, run_at, leased_by, claim, attempt_count, expires_at, download_count,
+    first_downloaded_at, duplicate_of, dedupe_key, requested_pipeline, decision, reason, summary, reading_key,
+    not_before, after
+    ON jobs FOR EACH ROW EXECUTE FUNCTION jobs_guard();
+
 -- Jobs to look at again, since one that they wait for has ended or was deleted. Whoever ends a job only writes this
 -- down: to lock the jobs that wait would be against the order in which jobs and owners are locked. Hence no REFERENCES.
 CREATE TABLE dependency_checks (

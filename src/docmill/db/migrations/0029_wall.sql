@@ -40,6 +40,8 @@ BEGIN
                        ('webhook_deliveries', 'delivery_id', 4)) AS m(parent, pointer, place)
          WHERE m.pointer = ANY (one.names) ORDER BY place LIMIT 1;
         rule := CASE
+            -- What is given to a share of all owners has none.
+            WHEN one.relname = 'mapping_assignments' THEN 'owner IS NULL OR ' || format(seen, 'owner')
             WHEN 'owner' = ANY (one.names) THEN format(seen, 'owner')
             WHEN one.relname = 'webhook_events' THEN format(seen, 'source')
             WHEN one.relname = 'bucket_objects' THEN 'length((SELECT current_setting(''docmill.desks'', true))) > 0'
@@ -83,7 +85,7 @@ BEGIN
     END IF;
     FOR one IN
         SELECT oid FROM pg_class
-         WHERE relnamespace = current_schema()::regnamespace AND relkind IN ('r', 'p')
+         WHERE relnamespace = current_schema()::regnamespace AND relkind IN ('r', 'p', 'v')
            AND relname NOT IN ('secrets', 'schema_migrations') AND pg_has_role(relowner, 'USAGE')
            AND NOT has_table_privilege('docmill_web', oid, 'DELETE') LOOP
         EXECUTE format('GRANT SELECT, INSERT, UPDATE, DELETE ON %s TO docmill_web', one.oid::regclass);
@@ -107,6 +109,7 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path FROM CURRENT AS $$
         WHEN 'documents' THEN EXISTS (SELECT FROM documents WHERE id = wanted)
         WHEN 'trades' THEN EXISTS (SELECT FROM trades WHERE id = wanted)
         WHEN 'webhooks' THEN EXISTS (SELECT FROM webhooks WHERE id = wanted)
+        WHEN 'uploads' THEN EXISTS (SELECT FROM uploads WHERE id = wanted)
         WHEN 'reprocesses' THEN EXISTS (SELECT FROM reprocesses WHERE id = wanted)
         ELSE false END
 $$;
