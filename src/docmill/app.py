@@ -35,6 +35,7 @@ from docmill.invoices.own_mappings import open_mappings
 from docmill.jobs import (
     api,
     boosting,
+    catalog,
     direct,
     document_pages,
     downloads,
@@ -330,7 +331,7 @@ ROUTERS: Final = (
     documents_api.router,
     status.router,
     events.router,
-    api.catalog_router,
+    catalog.router,
     pages.router,
     sample_pages.router,
     document_pages.router,

@@ -1,4 +1,4 @@
-"""Jobs: listed, looked at, retried, cancelled, deleted; and the pipelines there are for them."""
+"""Jobs: listed, looked at, retried, cancelled, deleted."""
 
 import hashlib
 import time
@@ -18,7 +18,6 @@ from docmill.core.documents import DocumentState
 from docmill.core.faults import DocmillError
 from docmill.core.jobs import ACTIVE, ENDED, Job, Status
 from docmill.core.owners import Owner
-from docmill.core.plugins import AUTO
 from docmill.db.pool import Connection, read_connection, write
 from docmill.documents import queries as documents_queries
 from docmill.documents.queries import DocumentRow
@@ -455,47 +454,3 @@ async def delete_job(job_id: str, site: CurrentSite, owner: CurrentOwner) -> Non
     with suppress(DocmillError):
         for key in filter(None, keys):
             await site.store.delete(key)
-
-
-catalog_router = APIRouter(prefix="/api", tags=["catalog"])
-
-
-class PipelineModel(BaseModel):
-    name: str
-    accepts: list[str]
-    mappings: list[str]
-
-
-class PipelineList(BaseModel):
-    pipelines: list[PipelineModel]
-    default: str
-
-
-class MappingModel(BaseModel):
-    name: str
-    pipeline: str
-
-
-class MappingList(BaseModel):
-    mappings: list[MappingModel]
-
-
-@catalog_router.get("/pipelines", summary="The pipelines, and the types of file each takes")
-async def list_pipelines(site: CurrentSite) -> PipelineList:
-    offer = site.catalog
-    shapes = [
-        PipelineModel(name=name, accepts=list(kinds), mappings=list(offer.mappings.get(name, ())))
-        for name, kinds in sorted(offer.accepts.items())
-    ]
-    return PipelineList(pipelines=shapes, default=site.config.default_pipeline)
-
-
-@catalog_router.get("/mappings", summary="The mappings, and the pipeline each belongs to")
-async def list_mappings(site: CurrentSite) -> MappingList:
-    found = [
-        MappingModel(name=name, pipeline=pipeline)
-        for pipeline, names in sorted(site.catalog.mappings.items())
-        if pipeline != AUTO  # which only passes them on
-        for name in names
-    ]
-    return MappingList(mappings=found)

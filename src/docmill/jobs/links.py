@@ -12,6 +12,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from docmill.core.jobs import Job
+from docmill.core.owners import Owner
 from docmill.db import wall
 from docmill.db.pool import read_connection
 from docmill.documents.links import SignedLinks, find_base
@@ -134,12 +135,9 @@ async def open_link(
     about = _describe(link.job_id, link.format)
     await site.find(SignedLinks).check(about, link.until, link.signature)
     with wall.beyond():
-        return await _send_linked(request, site, link)
-
-
-async def _send_linked(request: Request, site: Site, link: OpenedLink) -> Response:
-    async with read_connection(site.pool) as conn:
-        job = await find_job_by_text(conn, link.job_id)
+        async with read_connection(site.pool) as conn:
+            job = await find_job_by_text(conn, link.job_id)
+    wall.enclose(Owner(job.owner))
     known, headers = request.headers.get("if-none-match", ""), _cache_headers(site, link)
     if link.format:
         written = await write_download(site, job, link.format)

@@ -70,6 +70,17 @@ Into = Annotated[
 OwnerOption = Annotated[
     str, typer.Option(metavar="OWNER", help="Whose the loaded documents are: user:NAME, desk:NAME.")
 ]
+Rows = Annotated[
+    bool, typer.Option("--rows", help="Also what docmill keeps in tables: fields, chunks ..")
+]
+Limit = Annotated[int | None, typer.Option(min=1, help="Only the first so many, to try it.")]
+Everything = Annotated[
+    bool, typer.Option("--all", help="Take every object, whatever its name ends in.")
+]
+RetryFailed = Annotated[bool, typer.Option("--retry-failed", help="Read those again that failed.")]
+JsonLines = Annotated[
+    bool, typer.Option("--json", help="Print progress and the end as lines of JSON.")
+]
 
 
 def run_batch(
@@ -82,24 +93,14 @@ def run_batch(
     mapping: Mapped = None,
     profile: ProfileFile = None,
     fields: Fields = None,
-    rows: Annotated[
-        bool, typer.Option("--rows", help="Also what docmill keeps in tables: fields, chunks ..")
-    ] = False,
+    rows: Rows = False,
     shard: Annotated[int, typer.Option(min=1, help="Most documents in one part.")] = 500,
-    limit: Annotated[
-        int | None, typer.Option(min=1, help="Only the first so many, to try it.")
-    ] = None,
-    everything: Annotated[
-        bool, typer.Option("--all", help="Take every object, whatever its name ends in.")
-    ] = False,
-    retry_failed: Annotated[
-        bool, typer.Option("--retry-failed", help="Read those again that failed.")
-    ] = False,
+    limit: Limit = None,
+    everything: Everything = False,
+    retry_failed: RetryFailed = False,
     into: Into = None,
     owner: OwnerOption = owners.LOCAL.key,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print progress and the end as lines of JSON.")
-    ] = False,
+    as_json: JsonLines = False,
 ) -> None:
     """Read millions of documents from a folder or a bucket into Parquet.
 

@@ -72,9 +72,10 @@ def _wrapped_labels(sheet: TextSheet) -> Iterator[Phrase]:
     for row, _, cell in sheet.cells:
         for below in sheet.rows[row.index + 1 : row.index + 3]:
             for column, other in enumerate(below.cells):
-                if _is_wrapped(cell, other):
-                    key = labels.squeeze(cell.text) + labels.squeeze(other.text)
-                    yield Phrase(below, column, other, 0, len(other.text), key, first=True)
+                if not _is_wrapped(cell, other):
+                    continue
+                key = labels.squeeze(cell.text) + labels.squeeze(other.text)
+                yield Phrase(below, column, other, 0, len(other.text), key, first=True)
 
 
 def _is_wrapped(cell: TextCell, below: TextCell) -> bool:
