@@ -121,16 +121,23 @@ def run_batch(
     wanted = replace(wanted, rows=rows or into is not None)
     _check_source(source)
     options = BatchOptions(engine, jobs, shard, limit, everything, retry_failed)
+    command = BatchCommand(source, out, wanted, catalog.accepts[pipeline], options)
+    _run(command, seconds, (into, OwnerKey(owner)) if into else None, as_json=as_json)
+
+
+def _run(
+    command: "BatchCommand", seconds: float, load: tuple[str, OwnerKey] | None, *, as_json: bool
+) -> None:
+    """Read all, then load it where that is wanted; whatever stops it says how to go on."""
     failpoints.arm(read_settings().failpoints)
     board = BatchBoard(as_json=as_json)
     try:
         with board:
-            command = BatchCommand(source, out, wanted, catalog.accepts[pipeline], options)
             ended = asyncio.run(command.run(seconds, board))
             board.finish()
-            _print_end(ended, out, board, as_json=as_json)
-            if into is not None:
-                asyncio.run(_load(command, into, OwnerKey(owner), board))
+            _print_end(ended, command.out, board, as_json=as_json)
+            if load is not None:
+                asyncio.run(_load(command, *load, board))
     except KeyboardInterrupt:
         _explain_stop(board)
         raise typer.Exit(STOPPED) from None

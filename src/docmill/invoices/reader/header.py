@@ -14,6 +14,7 @@ from docmill.reading import dates, labels, numbers
 from docmill.reading.labels import (
     Phrase,
     TextCell,
+    TextRow,
     TextSheet,
     ValueSpot,
     Where,
@@ -71,11 +72,14 @@ def _wrapped_labels(sheet: TextSheet) -> Iterator[Phrase]:
     """Labels in two lines, as the narrow columns of a form break them; they end in the second."""
     for row, _, cell in sheet.cells:
         for below in sheet.rows[row.index + 1 : row.index + 3]:
-            for column, other in enumerate(below.cells):
-                if not _is_wrapped(cell, other):
-                    continue
-                key = labels.squeeze(cell.text) + labels.squeeze(other.text)
-                yield Phrase(below, column, other, 0, len(other.text), key, first=True)
+            yield from _join_lines(cell, below)
+
+
+def _join_lines(cell: TextCell, below: TextRow) -> Iterator[Phrase]:
+    for column, other in enumerate(below.cells):
+        if _is_wrapped(cell, other):
+            key = labels.squeeze(cell.text) + labels.squeeze(other.text)
+            yield Phrase(below, column, other, 0, len(other.text), key, first=True)
 
 
 def _is_wrapped(cell: TextCell, below: TextCell) -> bool:
