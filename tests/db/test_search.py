@@ -10,10 +10,10 @@ from db.crowd import plan_of
 from docmill.core.jobs import Claimed
 from docmill.core.owners import OwnerKey
 from docmill.db import migrate
-from docmill.db.pool import Connection
-from docmill.extract import queries
+from docmill.db.pool import Connection, Pool
+from docmill.extract import queries, vectors
 from docmill.extract.queries import SearchFilter, SearchQuery, weigh_word
-from docmill.extract.vectors import build_statement
+from docmill.extract.vectors import build_statement, name_graph
 from docmill.jobs import results
 from docmill.reading.embeddings import VectorModel
 from road import ANN, BOB, add_job, claim_one, finish
@@ -158,6 +158,51 @@ async def test_common_words_of_an_owner_with_many_passages_are_known_without_cou
     assert words.query == "'fine'"
 
 
+async def test_the_model_with_the_most_passages_of_the_owner_is_asked(conn: Connection) -> None:
+    wide = passage("wide", "[1,0]") | {"model": WIDE.key}
+    await read(conn, ANN, passage("one", vector(0), vector(1)), wide)
+    await read(conn, ANN, passage("two", vector(0)))
+    await read(conn, BOB, wide, passage("no vector"))
+
+    assert await queries.rank_models(conn, ANN) == [MODEL, WIDE]
+    assert await queries.rank_models(conn, BOB) == [WIDE]
+    asked = SearchQuery(ANN, "", WIDE, "[1,0]")
+    assert await texts(conn, asked, await queries.find_nearest(conn, asked)) == ["wide"]
+
+
+async def test_each_model_has_a_graph_of_its_own_while_it_has_many_vectors(
+    pool: Pool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(queries, "EXACT", 1)
+    monkeypatch.setattr(vectors, "EXACT", 1)
+    wider = VectorModel("wider@4001", 4001)
+    async with pool.connection() as conn:
+        await read(conn, ANN, passage("one", vector(0)), passage("two", vector(1)))
+        for model in (WIDE, wider):
+            number = json.dumps([1] * model.width)
+            rows = [passage(text, number) | {"model": model.key} for text in ("three", "four")]
+            await read(conn, ANN, *rows)
+
+    await vectors.build_graphs(pool)
+
+    async with pool.connection() as conn:
+        assert await graphs(conn) == {name_graph(MODEL), name_graph(WIDE)}
+        for model, near in ((WIDE, "[1,1]"), (wider, json.dumps([1] * 4001))):
+            asked = SearchQuery(ANN, "", model, near)
+            found = await texts(conn, asked, await queries.find_nearest(conn, asked))
+            assert found == ["three", "four"]
+        await conn.execute("DELETE FROM chunk_vectors WHERE model = %s", (MODEL.key,))
+    await vectors.build_graphs(pool)
+    async with pool.connection() as conn:
+        assert await graphs(conn) == {name_graph(WIDE)}
+
+
+async def graphs(conn: Connection) -> set[str]:
+    found = await conn.execute("SELECT indexname FROM pg_indexes WHERE indexdef LIKE '%hnsw%'")
+    return {row[0] for row in await found.fetchall()}
+
+
+WIDE = VectorModel("wide@2", 2)
 ANOTHER = VectorModel("another", 384)
 
 

@@ -21,7 +21,7 @@ log = structlog.get_logger()
 MODELS_IN_USE: Final = """
 SELECT m.model, m.width, few.count FROM embedding_models AS m CROSS JOIN LATERAL (
        SELECT count(*) FROM (
-           SELECT FROM chunk_vectors AS v WHERE v.model = m.model LIMIT %(enough)s) AS some) AS few
+           SELECT FROM chunk_vectors AS v WHERE v.model = m.model LIMIT %(enough)s) AS own) AS few
 """
 # Left by a build that was killed; one that goes on is not.
 BROKEN: Final = """
@@ -145,8 +145,8 @@ DELETE FROM chunk_vectors AS old USING (
      WHERE v.model <> %(model)s
        AND EXISTS (SELECT FROM chunk_vectors AS n
                     WHERE n.chunk_id = v.chunk_id AND n.model = %(model)s)
-     LIMIT %(limit)s) AS some
- WHERE old.chunk_id = some.chunk_id AND old.model = some.model AND old.part = some.part
+     LIMIT %(limit)s) AS chosen
+ WHERE old.chunk_id = chosen.chunk_id AND old.model = chosen.model AND old.part = chosen.part
 """
 
 

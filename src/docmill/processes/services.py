@@ -90,21 +90,28 @@ async def open_embedder(settings: Settings, stack: AsyncExitStack) -> Embed:
     if settings.openai_embedding_model is None:
         return embed_locally
     endpoint = await stack.enter_async_context(_openai_endpoint(settings, SEARCH_TIMEOUT))
-    return partial(_embed_by, settings, endpoint, ServiceGuard("embed"))
+    return QuestionEmbedder(settings, endpoint, ServiceGuard("embed"))
 
 
-async def _embed_by(
-    settings: Settings, endpoint: Endpoint, guard: ServiceGuard, texts: Sequence[str],
-    model: VectorModel, /,
-) -> list[list[float]] | None:  # fmt: skip
-    if model == embeddings.LOCAL:
-        return await embed_locally(texts, model)
-    # Not all models take a width; those that give their own are not asked for it.
-    shortened = model.width in {embeddings.WIDTH, settings.openai_embedding_width}
-    client = OpenAI(endpoint, model.name, model.width if shortened else None)
-    answer = await guard.through(partial(client.embed, {"texts": list(texts)}))
-    vectors: list[list[float]] = answer["vectors"]
-    return vectors if len(vectors[0]) == model.width else None
+@dataclass(frozen=True, slots=True)
+class QuestionEmbedder:
+    """Any model of the service, and the built-in one."""
+
+    settings: Settings
+    endpoint: Endpoint
+    guard: ServiceGuard
+
+    async def __call__(
+        self, texts: Sequence[str], model: VectorModel, /
+    ) -> list[list[float]] | None:
+        if model == embeddings.LOCAL and self.settings.openai_embedding_model != model.name:
+            return await embed_locally(texts, model)
+        # Not all models take a width; those that give their own are not asked for it.
+        shortened = model.width in {embeddings.WIDTH, self.settings.openai_embedding_width}
+        client = OpenAI(self.endpoint, model.name, model.width if shortened else None)
+        answer = await self.guard.through(partial(client.embed, {"texts": list(texts)}))
+        vectors: list[list[float]] = answer["vectors"]
+        return vectors if len(vectors[0]) == model.width else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +131,7 @@ async def open_passage_embedder(
     nobody else knows its width.
     """
     remote = settings.openai_embedding_model
-    if remote is None or name == embeddings.MODEL_NAME:
+    if remote is None or name == embeddings.MODEL_NAME != remote:
         found = embeddings.find_folder()
         return PassageEmbedder(embeddings.LOCAL, embed_locally) if found else None
     endpoint = await stack.enter_async_context(_openai_endpoint(settings, OPENAI_TIMEOUT))
