@@ -305,6 +305,7 @@ async def test_hot_statements_read_few_pages_of_a_crowd(
         # A graph is one model's, so that statement is never planned for any.
         graph = queries.NEAREST_OF_MANY.format(width=MODEL.width).as_string(plain)
         plans = [plan_of(plain, query, asked, generic=False) for query in (*HOT, graph)]
+        assert name_graph(MODEL) in json.dumps(plans[-1].root)
         plans += [plan_of(plain, query, asked, generic=True) for query in HOT]
     for plan in plans:
         assert not {"chunks", "chunk_vectors"} & set(plan.whole_tables)
