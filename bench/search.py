@@ -27,8 +27,9 @@ from docmill.db.pool import Connection, open_pool
 from docmill.documents import queries
 from docmill.extract import queries as extract_queries
 from docmill.extract import search
-from docmill.extract.queries import DocumentFilter, SearchQuery
+from docmill.extract.queries import SearchFilter, SearchQuery
 from docmill.extract.search import SearchRequest, rank_passages
+from docmill.extract.vectors import build_statement
 from docmill.queue import claim, enqueue
 from docmill.reading import embeddings
 from eval.questions import Quiz, quizzes
@@ -111,8 +112,9 @@ async def _rates(url: str, quiz: Quiz) -> dict[str, float]:
 
 
 async def _ways(conn: Connection, asked: SearchQuery) -> dict[str, Sequence[int]]:
-    model, vector = await embeddings.embed_locally(asked.words) or ("", [])
-    asked = replace(asked, model=model, vector=str(vector))
+    made = await embeddings.embed_locally([asked.words], embeddings.LOCAL)
+    if made:
+        asked = replace(asked, model=embeddings.LOCAL, vector=str(made[0]))
     words = await extract_queries.weigh_words(conn, asked)
     best, near = (
         await extract_queries.find_best(conn, asked, words),
@@ -163,19 +165,18 @@ SELECT c.id, a.part, c.document_id, c.owner, a.model, a.embedding + b.embedding
                                + 2147483648) %% cardinality(i.ids)]
  WHERE c.owner = 'session:crowd' AND a.part <= 2
 """
-GRAPH: Final = "CREATE INDEX chunk_vectors_near ON chunk_vectors USING hnsw "
 
 
 def _crowded(url: str, count: int) -> None:
     """The graph is built at the end, which is faster than growing it."""
     with psycopg.connect(url) as conn:
-        conn.execute("SET LOCAL maintenance_work_mem = '512MB'")
         conn.execute("INSERT INTO owners (owner) VALUES ('session:crowd')")
         ids = [row[0] for row in conn.execute("SELECT chunk_id FROM chunk_vectors WHERE part = 1")]
-        conn.execute("DROP INDEX chunk_vectors_near")
         conn.execute(CROWD, {"count": count, "all": ids})
         conn.execute(CROWD_VECTORS, {"all": ids})
-        conn.execute(GRAPH + "(embedding halfvec_cosine_ops)")
+    with psycopg.connect(url, autocommit=True) as conn:
+        conn.execute("SET maintenance_work_mem = '512MB'")
+        conn.execute(build_statement(embeddings.LOCAL))
     filling.settle_down(url)
 
 
@@ -185,7 +186,7 @@ async def _took(url: str, owner: OwnerKey, questions: Sequence[str]) -> Spread:
     async with open_pool(url) as pool:
         for words in (questions[0], *questions):
             began = time.perf_counter()
-            asked = SearchRequest(owner, words, DocumentFilter())
+            asked = SearchRequest(owner, words, SearchFilter())
             assert (await search.find_passages(pool, embeddings.embed_locally, asked)).hits
             took.append(time.perf_counter() - began)
     return spread(took[1:])

@@ -35,9 +35,11 @@ def slow_down(seconds: int) -> bytes:
 
 
 class OpenAIDouble(Double):
-    def __init__(self, writes: Writes = lambda _, __: {}) -> None:
+    def __init__(self, writes: Writes = lambda _, __: {}, *, fixed: bool = False) -> None:
+        """`fixed`: its embeddings have one width, and it refuses to be asked for another."""
         super().__init__()
         self._writes = writes
+        self._fixed = fixed
 
     def heard(self, path: str) -> list[Any]:
         """The bodies that came by one way, such as `/embeddings`."""
@@ -47,6 +49,8 @@ class OpenAIDouble(Double):
         if asked.headers.get("authorization") != f"Bearer {KEY}":
             return refused("401 Unauthorized", "invalid_api_key")
         if (asked.method, asked.path) == ("POST", "/v1/embeddings"):
+            if self._fixed and "dimensions" in asked.json:
+                return refused("400 Bad Request", "invalid_dimensions")
             return _embedded(asked.json)
         if (asked.method, asked.path) == ("POST", "/v1/chat/completions"):
             return self._written(asked.json)

@@ -1,6 +1,7 @@
 """Migrations: applied once, in order, together or not at all, by one process at a time."""
 
 import asyncio
+import shutil
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
@@ -55,6 +56,46 @@ async def test_files_are_applied_in_order_and_only_once(empty_url: str, folder: 
         empty_url, b"SELECT version, name, length(sha256) FROM schema_migrations ORDER BY 1"
     )
     assert rows == [(1, "0001_first", 64), (2, "0002_second", 64)]
+
+
+OLD_VECTOR = b"""
+INSERT INTO owners (owner) VALUES ('user:ann');
+INSERT INTO documents (id, owner, sha256, bytes, content_type, original_filename, source,
+                       upload_key, expires_at)
+SELECT id, 'user:ann', repeat('0', 64), 1, 'application/pdf', 'a.pdf', 'upload', 'uploads/a', now()
+  FROM (SELECT gen_random_uuid() AS id) AS made;
+INSERT INTO jobs (id, document_id, owner, pipeline, status, start_tag)
+SELECT id, id, owner, 'extract', 'uploaded', 1 FROM documents;
+INSERT INTO chunks (job_id, document_id, owner, position, page, heading, text)
+SELECT id, id, owner, 1, 1, '', 'words' FROM jobs;
+INSERT INTO chunk_vectors (chunk_id, part, document_id, owner, model, embedding)
+SELECT id, 1, document_id, owner, 'old', array_fill(1, ARRAY[384])::real[]::halfvec FROM chunks
+"""
+VECTORS = b"""
+SELECT pg_relation_filenode('chunk_vectors'), vector_dims(embedding), model FROM chunk_vectors
+"""
+
+
+async def test_vectors_of_one_width_stay_where_they_are_when_any_width_may_come(
+    empty_url: str, tmp_path: Path
+) -> None:
+    for path in migrate.FOLDER.glob("*.sql"):
+        if not path.name.startswith("0030"):
+            shutil.copy(path, tmp_path)
+    await migrate.migrate(empty_url, folder=tmp_path)
+    async with await psycopg.AsyncConnection.connect(empty_url) as conn:
+        await conn.execute(OLD_VECTOR)
+    before = await fetch(empty_url, VECTORS)
+
+    assert await migrate.migrate(empty_url) == ["0030_vectors_of_any_width"]
+
+    assert await fetch(empty_url, VECTORS) == before
+    assert await fetch(empty_url, b"SELECT model, width FROM embedding_models") == [("old", 384)]
+    async with await psycopg.AsyncConnection.connect(empty_url) as conn:
+        await conn.execute(
+            "INSERT INTO chunk_vectors SELECT chunk_id, part, document_id, owner, 'new@2', '[1,2]'"
+            " FROM chunk_vectors"
+        )
 
 
 async def test_asking_what_is_pending_changes_nothing(empty_url: str, folder: Path) -> None:

@@ -10,15 +10,17 @@ from db.crowd import plan_of
 from docmill.core.jobs import Claimed
 from docmill.core.owners import OwnerKey
 from docmill.db import migrate
-from docmill.db.pool import Connection
-from docmill.extract import queries
+from docmill.db.pool import Connection, Pool
+from docmill.extract import queries, vectors
 from docmill.extract.queries import SearchFilter, SearchQuery, weigh_word
+from docmill.extract.vectors import build_statement, name_graph
 from docmill.jobs import results
+from docmill.reading.embeddings import VectorModel
 from road import ANN, BOB, add_job, claim_one, finish
 
 pytestmark = pytest.mark.anyio
 
-MODEL = "toy"
+MODEL = VectorModel("toy", 384)
 
 
 def vector(at: int, more: float = 0.0) -> str:
@@ -35,7 +37,7 @@ def passage(text: str, *vectors: str) -> dict[str, Any]:
         "box": [1, 2, 3, 4],
         "heading": "Terms",
         "text": text,
-        "model": MODEL,
+        "model": MODEL.key,
         "embeddings": vectors,
     }
 
@@ -156,10 +158,58 @@ async def test_common_words_of_an_owner_with_many_passages_are_known_without_cou
     assert words.query == "'fine'"
 
 
+async def test_the_model_with_the_most_passages_of_the_owner_is_asked(conn: Connection) -> None:
+    wide = passage("wide", "[1,0]") | {"model": WIDE.key}
+    await read(conn, ANN, passage("one", vector(0), vector(1)), wide)
+    await read(conn, ANN, passage("two", vector(0)))
+    await read(conn, BOB, wide, passage("no vector"))
+
+    assert await queries.rank_models(conn, ANN) == [MODEL, WIDE]
+    assert await queries.rank_models(conn, BOB) == [WIDE]
+    asked = SearchQuery(ANN, "", WIDE, "[1,0]")
+    assert await texts(conn, asked, await queries.find_nearest(conn, asked)) == ["wide"]
+
+
+async def test_each_model_has_a_graph_of_its_own_while_it_has_many_vectors(
+    pool: Pool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(queries, "EXACT", 1)
+    monkeypatch.setattr(vectors, "EXACT", 1)
+    wider = VectorModel("wider@4001", 4001)
+    async with pool.connection() as conn:
+        await read(conn, ANN, passage("one", vector(0)), passage("two", vector(1)))
+        for model in (WIDE, wider):
+            number = json.dumps([1] * model.width)
+            rows = [passage(text, number) | {"model": model.key} for text in ("three", "four")]
+            await read(conn, ANN, *rows)
+
+    await vectors.build_graphs(pool)
+
+    async with pool.connection() as conn:
+        assert await graphs(conn) == {name_graph(MODEL), name_graph(WIDE)}
+        for model, near in ((WIDE, "[1,1]"), (wider, json.dumps([1] * 4001))):
+            asked = SearchQuery(ANN, "", model, near)
+            found = await texts(conn, asked, await queries.find_nearest(conn, asked))
+            assert found == ["three", "four"]
+        await conn.execute("DELETE FROM chunk_vectors WHERE model = %s", (MODEL.key,))
+    await vectors.build_graphs(pool)
+    async with pool.connection() as conn:
+        assert await graphs(conn) == {name_graph(WIDE)}
+
+
+async def graphs(conn: Connection) -> set[str]:
+    found = await conn.execute("SELECT indexname FROM pg_indexes WHERE indexdef LIKE '%hnsw%'")
+    return {row[0] for row in await found.fetchall()}
+
+
+WIDE = VectorModel("wide@2", 2)
+ANOTHER = VectorModel("another", 384)
+
+
 async def test_vectors_of_another_model_are_not_compared(conn: Connection) -> None:
     await read(conn, ANN, passage("text", vector(0)))
 
-    assert await queries.find_nearest(conn, SearchQuery(ANN, "", "another", vector(0))) == []
+    assert await queries.find_nearest(conn, SearchQuery(ANN, "", ANOTHER, vector(0))) == []
 
 
 @pytest.mark.parametrize("words", ["", "'", "a:*", "!!", "\\", "the of and", "x & | !", "<->"])
@@ -219,7 +269,6 @@ async def test_pgvector_may_come_after_the_migrations(conn: Connection, database
 HOT = (
     queries.COUNT_WORDS,
     queries.BEST,
-    queries.NEAREST_OF_MANY,
     queries.BY_WORDS,
     queries.BY_MEANING,
 )
@@ -243,21 +292,21 @@ async def test_hot_statements_read_few_pages_of_a_crowd(
 ) -> None:
     job = await read(conn, ANN, passage("rare7 text", vector(0)))
     args = {"job": job.id, "document": job.document_id, "owner": ANN}
-    await conn.execute("DROP INDEX chunk_vectors_near")
     await conn.execute(CROWD, args)
     await conn.execute(CROWD_VECTORS)
-    await conn.execute(
-        "CREATE INDEX chunk_vectors_near ON chunk_vectors USING hnsw (embedding halfvec_cosine_ops)"
-    )
     await conn.commit()
     await conn.set_autocommit(True)
+    await conn.execute(build_statement(MODEL))
     await conn.execute("VACUUM ANALYZE chunks, chunk_vectors")
     asked = SearchQuery(ANN, "rare7 common", MODEL, vector(0)).args
     asked |= {"query": "'rare7'", "each": ["'rare7'", "'common'"], "weights": [5.0, 0.7]}
     asked |= {"ids": [1, 2, 3], "lexemes": ["rare7", "common"], "common": queries.COMMON}
     with psycopg.connect(database_url) as plain:
-        for query in HOT:
-            for generic in (False, True):
-                plan = plan_of(plain, query, asked, generic=generic)
-                assert not {"chunks", "chunk_vectors"} & set(plan.whole_tables)
-                assert plan.pages < 8000
+        # A graph is one model's, so that statement is never planned for any.
+        graph = queries.NEAREST_OF_MANY.format(width=MODEL.width).as_string(plain)
+        plans = [plan_of(plain, query, asked, generic=False) for query in (*HOT, graph)]
+        assert name_graph(MODEL) in json.dumps(plans[-1].root)
+        plans += [plan_of(plain, query, asked, generic=True) for query in HOT]
+    for plan in plans:
+        assert not {"chunks", "chunk_vectors"} & set(plan.whole_tables)
+        assert plan.pages < 8000

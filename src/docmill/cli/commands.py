@@ -167,6 +167,12 @@ _OWN: Final = (
         "Move the stored bytes to another store, while docmill runs.",
         CARE,
     ),
+    Command(
+        "embed",
+        "docmill.processes.embed:embed_passages",
+        "Make the vectors of passages that have none, or of all by another model.",
+        CARE,
+    ),
     Command("config", "docmill.processes.config:app", "Show and check the configuration.", CARE),
 )
 COMMANDS: Final[Mapping[str, Command]] = {

@@ -30,6 +30,8 @@ NAMES: Final = frozenset(
         "webhook.sent",
         "move.copied",
         "move.left",
+        "embed.added",
+        "embed.dropped",
         "batch.listed",
         "batch.read",
         "batch.put",

@@ -7,11 +7,16 @@ from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
 
+import structlog
+from psycopg import sql
 from psycopg.rows import class_row
 
 from docmill.core.jobs import Claimed, DocumentId, JobId
 from docmill.core.owners import OwnerKey
 from docmill.db.pool import Connection
+from docmill.reading.embeddings import VectorModel
+
+log = structlog.get_logger()
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +46,7 @@ SELECT %(job)s, %(document)s, %(owner)s, position, c.page, c.page_size, c.box, c
 """
 ADD_VECTORS: Final = """
 INSERT INTO chunk_vectors (chunk_id, part, document_id, owner, model, embedding)
-SELECT chunks.id, e.part, chunks.document_id, chunks.owner, v.model, e.embedding::halfvec(384)
+SELECT chunks.id, e.part, chunks.document_id, chunks.owner, v.model, e.embedding::halfvec
   FROM ROWS FROM (jsonb_to_recordset(%(rows)s::jsonb) AS (model text, embeddings jsonb))
        WITH ORDINALITY AS v(model, embeddings, position)
   JOIN chunks ON chunks.job_id = %(job)s AND chunks.position = v.position
@@ -49,12 +54,30 @@ SELECT chunks.id, e.part, chunks.document_id, chunks.owner, v.model, e.embedding
 """
 
 
+ADD_MODELS: Final = """
+INSERT INTO embedding_models (model, width)
+SELECT DISTINCT v.model, vector_dims((v.embeddings->>0)::halfvec)
+  FROM jsonb_to_recordset(%(rows)s::jsonb) AS v(model text, embeddings jsonb)
+ WHERE v.embeddings->>0 IS NOT NULL
+    ON CONFLICT DO NOTHING RETURNING model, width
+"""
+MOST_INDEXED: Final = 4000  # numbers in a vector that pgvector can put into a graph
+
+
 async def write_chunks(conn: Connection, job: Claimed, rows: str) -> None:
     await conn.execute(CLEAR_CHUNKS, (job.id,))
     given = {"job": job.id, "document": job.document_id, "owner": job.owner, "rows": rows}
     await conn.execute(ADD_CHUNKS, given)
     if await have_vectors(conn):
+        await add_models(conn, rows)
         await conn.execute(ADD_VECTORS, given)
+
+
+async def add_models(conn: Connection, rows: str) -> None:
+    """The models of these rows, before their vectors; one too wide for a graph is told of once."""
+    for model, width in await (await conn.execute(ADD_MODELS, {"rows": rows})).fetchall():
+        if width > MOST_INDEXED:
+            log.warning("vectors.without_graph", model=model, width=width, most=MOST_INDEXED)
 
 
 HAVE_VECTORS: Final = "SELECT to_regclass('chunk_vectors') IS NOT NULL"
@@ -132,7 +155,7 @@ class SearchQuery:
 
     owner: OwnerKey
     words: str
-    model: str = ""
+    model: VectorModel | None = None
     vector: str | None = None
     documents: Sequence[DocumentId] | None = None
 
@@ -142,7 +165,7 @@ class SearchQuery:
             "owner": self.owner,
             "mark": f"@{self.owner}",
             "words": self.words,
-            "model": self.model,
+            "model": self.model.key if self.model else "",
             "vector": self.vector,
             "documents": None if self.documents is None else list(self.documents),
             "limit": CANDIDATES,
@@ -175,42 +198,74 @@ async def find_documents(
     return [row[0] for row in await (await conn.execute(DOCUMENTS, args)).fetchall()]
 
 
+MODELS: Final = """
+SELECT model, width FROM embedding_models AS m
+ WHERE EXISTS (SELECT FROM chunk_vectors AS v WHERE v.owner = %(owner)s AND v.model = m.model)
+"""
+# A passage with a vector has a first part.
+PASSAGES: Final = """
+SELECT model, count(*) FROM chunk_vectors
+ WHERE owner = %(owner)s AND model = ANY(%(models)s) AND part = 1 GROUP BY model
+"""
+
+
+async def rank_models(conn: Connection, owner: OwnerKey) -> list[VectorModel]:
+    """The models that made the owner's vectors, the one with the most of the passages first.
+
+    An archive on its way to another model is asked by the old one until the new has as many.
+    """
+    if not await have_vectors(conn):
+        return []
+    rows = await (await conn.execute(MODELS, {"owner": owner})).fetchall()
+    models = [VectorModel(*row) for row in rows]
+    if len(models) <= 1:
+        return models
+    args = {"owner": owner, "models": [one.key for one in models]}
+    counts = dict(await (await conn.execute(PASSAGES, args)).fetchall())
+    return sorted(models, key=lambda one: (-counts.get(one.key, 0), one.key))
+
+
 COUNT: Final = """
 SELECT count(*) FROM (
     SELECT FROM chunk_vectors WHERE owner = %(owner)s AND model = %(model)s LIMIT %(most)s) AS few
 """
 NEAREST_OF_FEW: Final = """
 WITH own AS MATERIALIZED (
-    SELECT chunk_id, embedding <=> %(vector)s::halfvec(384) AS distance
+    SELECT chunk_id, embedding <=> %(vector)s::halfvec AS distance
       FROM chunk_vectors
      WHERE owner = %(owner)s AND model = %(model)s
        AND (%(documents)s::uuid[] IS NULL OR document_id = ANY(%(documents)s)))
 SELECT chunk_id FROM own GROUP BY chunk_id ORDER BY min(distance), chunk_id LIMIT %(limit)s
 """
-# Of a passage several parts may be near, so some more are looked at.
-NEAREST_OF_MANY: Final = """
+# Of a passage several parts may be near, so some more are looked at. The width is written out,
+# as the model's graph has it.
+NEAREST_OF_MANY: Final = sql.SQL("""
 WITH near AS MATERIALIZED (
-    SELECT chunk_id, embedding <=> %(vector)s::halfvec(384) AS distance
+    SELECT chunk_id, embedding::halfvec({width}) <=> %(vector)s::halfvec({width}) AS distance
       FROM chunk_vectors
      WHERE owner = %(owner)s AND model = %(model)s
        AND (%(documents)s::uuid[] IS NULL OR document_id = ANY(%(documents)s))
-     ORDER BY embedding <=> %(vector)s::halfvec(384) LIMIT 2 * %(limit)s)
+     ORDER BY embedding::halfvec({width}) <=> %(vector)s::halfvec({width}) LIMIT 2 * %(limit)s)
 SELECT chunk_id FROM near GROUP BY chunk_id ORDER BY min(distance), chunk_id LIMIT %(limit)s
-"""
+""")
 
 
 async def find_nearest(conn: Connection, asked: SearchQuery) -> list[int]:
     """The passages nearest in meaning; none where there are no vectors. Needs a transaction."""
-    if asked.vector is None or not await have_vectors(conn):
+    if asked.model is None or asked.vector is None or not await have_vectors(conn):
         return []
     args = {**asked.args, "most": EXACT + 1}
     row = await (await conn.execute(COUNT, args)).fetchone()
-    few = row is not None and row[0] <= EXACT
-    if not few:
-        # The graph knows nothing of owners: go on in it until enough of theirs are found.
+    if row is not None and row[0] <= EXACT:
+        found = await conn.execute(NEAREST_OF_FEW, args)
+    else:
+        # The graph knows nothing of owners: go on in it until enough of theirs are found. It is
+        # one model's, which a plan for any parameters could not know.
         await conn.execute("SET LOCAL hnsw.iterative_scan = strict_order")
         await conn.execute("SET LOCAL hnsw.ef_search = 200")
-    found = await conn.execute(NEAREST_OF_FEW if few else NEAREST_OF_MANY, args)
+        await conn.execute("SET LOCAL plan_cache_mode = force_custom_plan")
+        width = sql.Literal(asked.model.width)
+        found = await conn.execute(NEAREST_OF_MANY.format(width=width), args)
     return [row[0] for row in await found.fetchall()]
 
 
@@ -313,7 +368,7 @@ SELECT id, (SELECT sum(10 * weight * ts_rank(chunks.words, word))
   FROM chunks WHERE id = ANY(%(ids)s) AND owner = %(owner)s
 """
 BY_MEANING: Final = """
-SELECT chunk_id, 1 - min(embedding <=> %(vector)s::halfvec(384))
+SELECT chunk_id, 1 - min(embedding <=> %(vector)s::halfvec)
   FROM chunk_vectors
  WHERE chunk_id = ANY(%(ids)s) AND owner = %(owner)s AND model = %(model)s
  GROUP BY chunk_id

@@ -41,6 +41,7 @@ room: Final = Room(
     ),
     routers=("docmill.extract.api:router", "docmill.extract.pages:router"),
     settings=("fields_reader",),
+    upkeep="docmill.extract.vectors:keep_graphs",
     menu=(MenuEntry("search", "/search", "Search", position=30),),
     commands=(
         Command(

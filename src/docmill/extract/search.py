@@ -14,7 +14,7 @@ from docmill.db import wall
 from docmill.db.pool import Connection, Pool, connection, read_connection
 from docmill.extract import queries
 from docmill.extract.queries import Hit, Likeness, SearchFilter, SearchQuery
-from docmill.reading.embeddings import Embed, embed_locally
+from docmill.reading.embeddings import Embed, VectorModel, embed_locally
 from docmill.web.params import cursor_schema, decode_cursor, encode_cursor
 
 log = structlog.get_logger()
@@ -60,10 +60,12 @@ class SearchRequest:
 
 async def find_passages(pool: Pool, embed: Embed, question: SearchRequest) -> SearchPage:
     """The best passages, from a place on. What is deleted meanwhile is left out."""
-    known = await _embed_question(embed, question.words)
     # The index of words can't be used behind the wall, where nothing is compared before it is
     # known whose it is. So passages are chosen beyond it, by number, and read behind it.
     with wall.beyond():
+        async with connection(pool) as conn:
+            models = await queries.rank_models(conn, question.owner)
+        known = await _embed_question(embed, question.words, models)
         async with connection(pool) as conn:
             asked, ranking = await _rank(conn, question, known)
     after = question.after
@@ -76,10 +78,10 @@ async def find_passages(pool: Pool, embed: Embed, question: SearchRequest) -> Se
 
 
 async def _rank(
-    conn: Connection, question: SearchRequest, known: tuple[str, list[float]] | None
+    conn: Connection, question: SearchRequest, known: tuple[VectorModel, list[float]] | None
 ) -> tuple[SearchQuery, list[tuple[float, int]]]:
     """The question as the database is asked it, and the scores and numbers of what fits it."""
-    model, vector = known or ("", None)
+    model, vector = known or (None, None)
     documents = await queries.find_documents(conn, question.owner, question.only)
     asked = SearchQuery(question.owner, question.words, model, _format_vector(vector), documents)
     words = await queries.weigh_words(conn, asked)
@@ -101,13 +103,19 @@ def matches(one: Likeness) -> bool:
     return one.words > 0 or (one.meaning or 0.0) >= LEAST_MEANING
 
 
-async def _embed_question(embed: Embed, words: str) -> tuple[str, list[float]] | None:
-    """A service for embeddings that fails costs the meaning, not the search."""
+async def _embed_question(
+    embed: Embed, words: str, models: Sequence[VectorModel]
+) -> tuple[VectorModel, list[float]] | None:
+    """By the first of these models that can be asked. A service for embeddings that fails costs
+    the meaning, not the search.
+    """
     try:
-        return await embed(words)
+        for model in models:
+            if made := await embed([words], model):
+                return model, made[0]
     except DocmillError as exc:
         log.warning("search.by_words_alone", code=exc.fault.code, detail=exc.detail)
-        return None
+    return None
 
 
 def _format_vector(vector: list[float] | None) -> str | None:

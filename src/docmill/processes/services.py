@@ -2,7 +2,9 @@
 
 import asyncio
 import importlib
+from collections.abc import Sequence
 from contextlib import AsyncExitStack
+from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
 from typing import Any, Final
@@ -11,7 +13,7 @@ from docmill.app import GATEWAY
 from docmill.cache import Cache, MemoryCache
 from docmill.core.installed import StartError
 from docmill.reading import embeddings
-from docmill.reading.embeddings import Embed, embed_locally
+from docmill.reading.embeddings import Embed, VectorModel, embed_locally
 from docmill.services import ai_parser
 from docmill.services.breaker import ServiceGuard
 from docmill.services.broker import Service, ServiceCall, ServiceRequest
@@ -58,7 +60,8 @@ async def _open_openai(settings: Settings, stack: AsyncExitStack) -> dict[str, S
     endpoint = await stack.enter_async_context(_openai_endpoint(settings, OPENAI_TIMEOUT))
     answers: dict[str, ServiceCall] = {}
     if settings.openai_embedding_model:
-        embedder = OpenAI(endpoint, settings.openai_embedding_model)
+        width = settings.openai_embedding_width or None
+        embedder = OpenAI(endpoint, settings.openai_embedding_model, width)
         answers["embed"] = lambda question: embedder.embed(question.request)
     if settings.openai_model:
         writer = OpenAI(endpoint, settings.openai_model)
@@ -79,22 +82,67 @@ def _openai_endpoint(settings: Settings, timeout: timedelta) -> Endpoint:
 
 
 async def open_embedder(settings: Settings, stack: AsyncExitStack) -> Embed:
-    """What makes the vectors of questions: the same model that makes those of passages.
+    """What makes the vectors of questions: the model that made those of the passages.
 
-    While it is left alone nobody waits for it: words are searched for without it.
+    While it is left alone nobody waits for it: words are searched for without it. Without a model
+    that is set, no question leaves this machine.
     """
     if settings.openai_embedding_model is None:
         return embed_locally
     endpoint = await stack.enter_async_context(_openai_endpoint(settings, SEARCH_TIMEOUT))
-    client, guard = OpenAI(endpoint, settings.openai_embedding_model), ServiceGuard("embed")
+    return QuestionEmbedder(settings, endpoint, ServiceGuard("embed"))
 
-    async def ask(text: str) -> tuple[str, list[float]] | None:
-        asked = {"texts": [text], "dimensions": embeddings.WIDTH}
-        answer = await guard.through(partial(client.embed, asked))
-        (vector,) = answer["vectors"]
-        return (answer["model"], vector) if len(vector) == embeddings.WIDTH else None
 
-    return ask
+@dataclass(frozen=True, slots=True)
+class QuestionEmbedder:
+    """Any model of the service, and the built-in one."""
+
+    settings: Settings
+    endpoint: Endpoint
+    guard: ServiceGuard
+
+    async def __call__(
+        self, texts: Sequence[str], model: VectorModel, /
+    ) -> list[list[float]] | None:
+        if model == embeddings.LOCAL and self.settings.openai_embedding_model != model.name:
+            return await embed_locally(texts, model)
+        # Not all models take a width; those that give their own are not asked for it.
+        shortened = model.width in {embeddings.WIDTH, self.settings.openai_embedding_width}
+        client = OpenAI(self.endpoint, model.name, model.width if shortened else None)
+        answer = await self.guard.through(partial(client.embed, {"texts": list(texts)}))
+        vectors: list[list[float]] = answer["vectors"]
+        return vectors if len(vectors[0]) == model.width else None
+
+
+@dataclass(frozen=True, slots=True)
+class PassageEmbedder:
+    """What makes the vectors of passages, outside of a job."""
+
+    model: VectorModel
+    embed: Embed
+
+
+async def open_passage_embedder(
+    settings: Settings, stack: AsyncExitStack, name: str | None
+) -> PassageEmbedder | None:
+    """By the model that is set, or the built-in one by its name; None where that is missing.
+
+    Raises DocmillError where the service does not answer: it is asked for a first vector, since
+    nobody else knows its width.
+    """
+    remote = settings.openai_embedding_model
+    if remote is None or name == embeddings.MODEL_NAME != remote:
+        found = embeddings.find_folder()
+        return PassageEmbedder(embeddings.LOCAL, embed_locally) if found else None
+    endpoint = await stack.enter_async_context(_openai_endpoint(settings, OPENAI_TIMEOUT))
+    client = OpenAI(endpoint, remote, settings.openai_embedding_width or None)
+    first = await client.embed({"texts": ["docmill"]})
+    model = embeddings.identify_model(remote, len(first["vectors"][0]))
+
+    async def embed(texts: Sequence[str], _: VectorModel, /) -> list[list[float]]:
+        return (await client.embed({"texts": list(texts)}))["vectors"]
+
+    return PassageEmbedder(model, embed)
 
 
 async def _open_ai_parser(settings: Settings, stack: AsyncExitStack) -> dict[str, ServiceCall]:

@@ -8,11 +8,11 @@ import mmap
 import os
 import re
 import unicodedata
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 # Threads that wait for each other cost more than they bring for so small a model, above all on a
 # busy machine. The library of numpy asks when it is loaded, so this stands before any of it.
@@ -370,15 +370,40 @@ def load_embedder() -> Embedder | None:
     return Embedder(model, read_vocabulary(place / "vocab.txt"))
 
 
-# A text's vector and the model that made it; None where there is no model.
-Embed = Callable[[str], Awaitable[tuple[str, list[float]] | None]]
+@dataclass(frozen=True, slots=True)
+class VectorModel:
+    """Vectors are compared only with those of the same. `key` is what is written beside them."""
+
+    key: str
+    width: int
+
+    @property
+    def name(self) -> str:
+        """As who makes the vectors calls it."""
+        return self.key.removesuffix(f"@{self.width}")
 
 
-async def embed_locally(text: str) -> tuple[str, list[float]] | None:
+def identify_model(name: str, width: int) -> VectorModel:
+    """One model may give vectors of several widths, which have nothing to do with each other."""
+    return VectorModel(name if width == WIDTH else f"{name}@{width}", width)
+
+
+LOCAL: Final = identify_model(MODEL_NAME, WIDTH)
+
+
+class Embed(Protocol):
+    """Makes the vectors of some texts; None where this model can't be asked."""
+
+    async def __call__(
+        self, texts: Sequence[str], model: VectorModel, /
+    ) -> list[list[float]] | None: ...
+
+
+async def embed_locally(texts: Sequence[str], model: VectorModel, /) -> list[list[float]] | None:
     """By the local model, in a thread: loading it takes a moment the first time."""
-    return await asyncio.to_thread(_embed_text, text)
+    return await asyncio.to_thread(_embed_texts, texts) if model == LOCAL else None
 
 
-def _embed_text(text: str) -> tuple[str, list[float]] | None:
+def _embed_texts(texts: Sequence[str]) -> list[list[float]] | None:
     embedder = load_embedder()
-    return (MODEL_NAME, embedder.embed([text])[0].tolist()) if embedder else None
+    return embedder.embed(texts).tolist() if embedder else None

@@ -76,10 +76,14 @@ class _Counted(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class OpenAI:
-    """`model` is the one that embeds or the one that writes; nothing is chosen for the operator."""
+    """`model` is the one that embeds or the one that writes; nothing is chosen for the operator.
+
+    `dimensions` are those of embeddings where who asks does not say; None: as the model gives them.
+    """
 
     endpoint: Endpoint
     model: str
+    dimensions: int | None = None
 
     async def embed(self, request: Any) -> dict[str, Any]:
         """`{"texts": [...], "dimensions"?: n}` becomes `{"vectors": [[...]], "model": ...}`."""
@@ -87,8 +91,8 @@ class OpenAI:
         body: dict[str, Any] = {
             "model": self.model, "input": asked.texts, "encoding_format": "float",
         }  # fmt: skip
-        if asked.dimensions is not None:
-            body["dimensions"] = asked.dimensions
+        if dimensions := asked.dimensions or self.dimensions:
+            body["dimensions"] = dimensions
         answer = await self.endpoint.post("/embeddings", json=body)
         return {"vectors": _read_vectors(answer, len(asked.texts)), "model": self.model}
 

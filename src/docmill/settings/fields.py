@@ -328,6 +328,12 @@ class Settings(BaseSettings):
     openai_embedding_model: str | None = Field(
         None, description="Model that makes embeddings; without one the built-in is used"
     )
+    openai_embedding_width: int = Field(
+        384,
+        ge=0,
+        le=16_000,
+        description="Numbers in a vector asked of that model; 0: as many as it gives by itself",
+    )
     ai_parser_url: str | None = Field(
         None,
         pattern=r"^https?://[^/]+",

@@ -221,6 +221,7 @@ MAX_PARTS: Final = 10_000  # parts: what comes after them is found by its words 
 CPU_SECONDS: Final = 300.0  # the same after so much, well before the run itself would be cut off
 AT_A_TIME: Final = 64  # in one question to a service
 END_PERCENT: Final = 99  # percent
+WIDEST: Final = 16_000  # numbers in a vector: what PostgreSQL can keep of them
 
 Vectors = Sequence[Sequence[float]]
 
@@ -263,9 +264,18 @@ def _warn_of_missing(done: int, parts: int) -> list[str]:
 
 
 def _texts_with_heading(chunk: Chunk) -> Sequence[str]:
+    return _add_heading(chunk.heading, chunk.parts)
+
+
+def cut_again(heading: str, text: str) -> Sequence[str]:
+    """What vectors are made of, from a passage as it is kept."""
+    return _add_heading(heading, [*_make_parts(text.split("\n"))])
+
+
+def _add_heading(path: str, parts: Sequence[str]) -> Sequence[str]:
     """The parts, each under the nearest heading, which often names what they speak of."""
-    heading = chunk.heading.rpartition(PATH)[2]
-    return [part if heading in part else f"{heading}\n{part}" for part in chunk.parts]
+    heading = path.rpartition(PATH)[2]
+    return [part if heading in part else f"{heading}\n{part}" for part in parts]
 
 
 def _embed_texts(texts: Sequence[str], tools: Tools) -> Iterator[tuple[str, list[str]]]:
@@ -274,7 +284,7 @@ def _embed_texts(texts: Sequence[str], tools: Tools) -> Iterator[tuple[str, list
     if SERVICE in tools.services:
         for start in range(0, len(texts), AT_A_TIME):
             model, vectors = _ask_for_vectors(texts[start : start + AT_A_TIME], tools)
-            yield model, [_format_vector(vector) for vector in vectors]
+            yield model, [format_vector(vector) for vector in vectors]
     elif embedder:
         yield from (
             (embeddings.MODEL_NAME, vectors)
@@ -292,19 +302,20 @@ def _embed_with_model(
         yield vectors
         done += len(vectors)
     for made in embedder.embed_each(texts[done:]):
-        vectors = [_format_vector(vector) for vector in made.tolist()]
+        vectors = [format_vector(vector) for vector in made.tolist()]
         steps.add(vectors, sum(map(len, vectors)))
         yield vectors
 
 
 def _ask_for_vectors(texts: Sequence[str], tools: Tools) -> tuple[str, Vectors]:
-    answer: Any = tools.ask(SERVICE, {"texts": list(texts), "dimensions": embeddings.WIDTH})
+    answer: Any = tools.ask(SERVICE, {"texts": list(texts)})
     vectors: list[list[float]] = answer["vectors"]
-    if [len(vector) for vector in vectors] != [embeddings.WIDTH] * len(texts):
-        detail = f"{len(texts)} embeddings must come, of {embeddings.WIDTH} numbers each"
+    width = len(vectors[0]) if vectors else 0
+    if [len(vector) for vector in vectors] != [width] * len(texts) or width > WIDEST:
+        detail = f"{len(texts)} embeddings must come, of up to {WIDEST} numbers each"
         raise DocmillError("SERVICE_REFUSED", detail)
-    return answer["model"], vectors
+    return embeddings.identify_model(answer["model"], width).key, vectors
 
 
-def _format_vector(vector: Sequence[float]) -> str:
+def format_vector(vector: Sequence[float]) -> str:
     return "[" + ",".join(f"{number:.4f}" for number in vector) + "]"
