@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, Final, NamedTuple
 
+from docmill.core.faults import FAULTS
 from docmill.db.cursors import begin_cursor, take_new
 from docmill.db.pool import Connection
 from docmill.jobs import estimator
@@ -89,6 +90,12 @@ class JobMetrics:
         self._breakers = metrics.gauge(
             "breaker_state", "Circuit of a service: 0 closed, 1 half open, 2 open", "service"
         )
+
+        # Prometheus sees no rise in what begins to exist: what may come stands at 0.
+        for fault in FAULTS.values():
+            self._failed.labels(fault.code)
+            if fault.retried:
+                self._retries.labels(fault.code)
 
     async def begin(self, conn: Connection) -> None:
         await begin_cursor(conn, CURSOR, last=LAST)

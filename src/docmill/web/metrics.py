@@ -21,6 +21,7 @@ from docmill.db.pool import Connection
 log = structlog.get_logger()
 
 TOO_MANY: Final = 429
+OWNER_KINDS: Final = ("session", "user", "key", "desk", "local")
 FAST: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2, 5, 10, 30, 60)
 SLOW: Final = (0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1800)
 
@@ -127,6 +128,9 @@ class Metrics:
         self.limited: Counter = self.counter(
             "rate_limited_requests", "Requests refused with 429, by who sends them", "kind"
         )
+        for kind in OWNER_KINDS:  # Prometheus sees no rise in what begins to exist
+            self.owner_requests.labels(kind)
+            self.limited.labels(kind)
         self.pace: OwnerPace = OwnerPace()
         self.busiest: Gauge = self.gauge(
             "busiest_owner_requests", "Requests of one owner in a minute, of who sends most"
