@@ -16,7 +16,7 @@ from road import ANN, BOB, add_job
 pytestmark = pytest.mark.anyio
 
 # Tell of no owner: what runs, what was applied, and how full a bucket was.
-NOBODYS = {"workers", "breakers", "bucket_counts", "schema_migrations", "secrets"}
+NOBODYS = {"workers", "breakers", "bucket_counts", "event_cursors", "schema_migrations", "secrets"}
 WALLED = """
 SELECT relname, relrowsecurity FROM pg_class
  WHERE relnamespace = 'public'::regnamespace AND relkind = 'r'

@@ -276,6 +276,8 @@ class Worker:
         self._promote_at = now + PROMOTING
         async with self._links.pool.connection() as conn:
             released = await claim.release(conn, 100)
+        for job_id, status in released.items():
+            log.info("job.released", job=str(job_id), to=str(status))
         if released:
             self._links.changes.ring()
         async with self._links.pool.connection() as conn:
