@@ -33,7 +33,12 @@ NODE = VENV / "node"
 AZURITE = "azurite@3.37.0"
 
 # Debian packages that tests use, each with a program by which we see that it is there.
-DEBIAN = {"chromium": "chromium", "poppler-utils": "pdftotext", "pgbouncer": "pgbouncer"}
+DEBIAN = {
+    "chromium": "chromium",
+    "poppler-utils": "pdftotext",
+    "pgbouncer": "pgbouncer",
+    "prometheus": "promtool",
+}
 
 
 def main() -> None:

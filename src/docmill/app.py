@@ -17,6 +17,7 @@ from docmill.core import failpoints, installed, owners, plugins
 from docmill.core.documents import BUCKET
 from docmill.core.installed import MappingRules, PipelineCatalog, StartError
 from docmill.core.jobs import Retry
+from docmill.core.meters import Meter, Meters, measure_one
 from docmill.core.parts import Parts
 from docmill.db import migrate
 from docmill.db.notify import CHANGES, WORK, Notifier
@@ -66,7 +67,7 @@ from docmill.web import application
 from docmill.web.auth import Authenticator
 from docmill.web.config import QuotaConfig, SignInConfig, TokenConfig, WebConfig
 from docmill.web.limits import RateLimits
-from docmill.web.metrics import Metrics
+from docmill.web.metrics import Metrics, ProcessCollector
 from docmill.web.readiness import Readiness
 from docmill.web.site import Site
 from docmill.webhooks.metrics import WebhookMetrics
@@ -91,6 +92,12 @@ class App:
     acceptor: Acceptor
     cache: Cache = field(default_factory=MemoryCache)
     parts: Parts = field(default_factory=Parts)
+    meters: Meters = field(default_factory=Meters)
+
+    def __post_init__(self) -> None:
+        says = "1 while the cache answers this process; its own memory always does"
+        up = Meter("cache_up", says, measure_one(lambda: self.cache.is_up))
+        self.meters.add(*self.pool.list_meters(), up)
 
 
 @asynccontextmanager
@@ -378,7 +385,7 @@ def _create_site(services: App, config: WebConfig) -> Site:
         catalog=services.catalog,
         parts=parts,
         config=config,
-        metrics=Metrics(),
+        metrics=Metrics(ProcessCollector(parts, services.meters)),
         auth=Authenticator.create(config, pool),
         readiness=Readiness(pool, store, parts),
         limits=RateLimits(config, pool, services.cache),

@@ -52,6 +52,11 @@ class Taken(NamedTuple):
 class Cache(Protocol):
     """What the web processes share, or one keeps for itself."""
 
+    @property
+    def is_up(self) -> bool:
+        """Whether it answered when it was last asked."""
+        ...
+
     async def get(self, key: str) -> bytes | None: ...
 
     async def put(self, key: str, value: bytes, *, keep: timedelta) -> None: ...
@@ -78,6 +83,10 @@ class MemoryCache:
         self._clock: Callable[[], float] = clock
         self._bytes: int = 0
         self._kept: OrderedDict[str, tuple[float, bytes]] = OrderedDict()
+
+    @property
+    def is_up(self) -> bool:
+        return True
 
     async def get(self, key: str) -> bytes | None:
         found = self._kept.get(key)
@@ -118,6 +127,10 @@ class RedisCache:
         self._failures: tuple[type[BaseException], ...] = failures
         self._rests_until: float = 0.0
         self._is_sick: bool = False
+
+    @property
+    def is_up(self) -> bool:
+        return not self._is_sick
 
     async def get(self, key: str) -> bytes | None:
         found = await self._ask("GET", PREFIX + key)

@@ -82,7 +82,7 @@ def find_children(process: "subprocess.Popen[bytes]") -> list[int]:
 def test_each_kind_of_process_says_what_it_lacks_and_stops_when_it_is_asked(house: House) -> None:
     kinds = {
         "worker": {"fork server", "worker", "rescue", "services", "database", "store"},
-        "upkeep": {"rescue", "retention", "webhooks", "database", "store"},
+        "upkeep": {"rescue", "retention", "uploads", "webhooks", "database", "store"},
         "poll": {"poller", "database", "store"},
         "gateway": {"web", "fork server"},
     }
@@ -102,6 +102,13 @@ def test_each_kind_of_process_says_what_it_lacks_and_stops_when_it_is_asked(hous
             assert watched.ask("/health")[0] == 200
             assert "process_cpu_seconds_total" in watched.ask("/metrics")[1]
             assert 'part_up{part="health"} 1.0' in watched.ask("/metrics")[1]
+        for name in (
+            "worker_jobs_running 0.0",
+            "results_unsettled 0.0",
+            "database_pool_waiting 0.0",
+        ):
+            assert name in started["worker"].ask("/metrics")[1]
+        assert "database_pool_waiting 0.0" in started["poll"].ask("/metrics")[1]
         shutil.rmtree(house.data / "store")
         (house.data / "store").write_text("no folder")
         worker = started["worker"]

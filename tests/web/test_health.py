@@ -83,3 +83,35 @@ async def test_the_contract_documents_every_route_its_errors_and_the_form(
     problem = upload_route["responses"]["413"]["content"]["application/problem+json"]
     assert problem["schema"]["$ref"] == "#/components/schemas/Problem"
     assert "Problem" in document["components"]["schemas"]
+
+
+def read_values(*texts: str) -> dict[str, float]:
+    """The sum of each sample over the processes."""
+    found: dict[str, float] = {}
+    for text in texts:
+        for line in text.splitlines():
+            if not line.startswith("#"):
+                name, _, value = line.rpartition(" ")
+                found[name] = found.get(name, 0.0) + float(value)
+    return found
+
+
+async def test_an_event_is_counted_by_one_of_several_processes(start: Start) -> None:
+    async with start() as one, start() as two, one.client() as first, two.client() as second:
+        asked = [first, second]
+        for number in range(4):
+            await complete(one, await upload(first, a_pdf(str(number))))
+            await asked[number % 2].get("/metrics")
+        texts = [(await each.get("/metrics")).text for each in asked]
+        added = read_values(*texts)
+        assert added["documents_received_total"] == added["documents_processed_total"] == 4
+        assert added["document_processing_seconds_count"] == 4
+        assert {read_values(text)["documents_received_total"] for text in texts} == {2.0}
+        assert read_values(texts[1])['owner_requests_total{kind="session"}'] == 0
+        assert read_values(texts[0])['owner_requests_total{kind="session"}'] == 4
+
+
+async def test_metrics_that_are_switched_off_are_not_there(start: Start) -> None:
+    async with start(metrics=False) as site, site.client() as client:
+        assert (await client.get("/metrics")).status_code == 404
+        assert (await client.get("/health")).status_code == 200

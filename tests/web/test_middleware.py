@@ -79,6 +79,8 @@ async def test_logs_tell_routes_but_neither_names_nor_addresses(
     await client.get("/canary/..%2Fcanary")
     logged = capsys.readouterr()
     assert "/api/jobs/{job_id}" in logged.out + logged.err
+    (sent,) = [line for line in logged.out.splitlines() if "/api/upload" in line and job_id in line]
+    assert answer.headers["x-request-id"] in sent
     assert "canary" not in logged.out + logged.err
 
 

@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any, Final, TypeVar
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
@@ -18,6 +18,7 @@ from psycopg import errors
 from psycopg.rows import TupleRow
 
 from docmill.core.faults import DocmillError
+from docmill.core.meters import Meter, measure_one
 from docmill.db import wall
 from docmill.db.wall import EVERYTHING, UNSURE, View
 
@@ -49,6 +50,14 @@ class TurnQueue:
         self._looks: int = 0
         self._moved: int = 0  # the look that the last turn ended well after
         self._watching: asyncio.Task[None] | None = None
+        # For who watches: how often and how long somebody waited, and how many were sent away.
+        self.waits: int = 0
+        self.waited: float = 0.0
+        self.refused: int = 0
+
+    @property
+    def waiting(self) -> int:
+        return len(self._line)
 
     @asynccontextmanager
     async def turn(self) -> AsyncGenerator[None]:
@@ -72,6 +81,8 @@ class TurnQueue:
         self._line.append(place)
         if self._watching is None:
             self._watching = asyncio.create_task(self._watch())
+        self.waits += 1
+        began_at = time.monotonic()
         try:
             await place.given
         except asyncio.CancelledError:
@@ -79,6 +90,8 @@ class TurnQueue:
             if not place.given.cancelled() and place.given.exception() is None:
                 self._leave(moved=False)
             raise
+        finally:
+            self.waited += time.monotonic() - began_at
 
     def _leave(self, *, moved: bool) -> None:
         if moved:
@@ -112,6 +125,7 @@ class TurnQueue:
                 first.given.set_exception(self._busy())
 
     def _busy(self) -> DocmillError:
+        self.refused += 1
         return DocmillError("BUSY", f"{len(self._line)} in line", retryAfter=RETRY_AFTER)
 
 
@@ -214,6 +228,27 @@ class Pool(psycopg_pool.AsyncConnectionPool[Connection]):
     def is_cut_off(self) -> bool:
         """Whether the last attempt to connect failed."""
         return self.get_stats().get("connections_errors", 0) > self._errors_before
+
+    def list_meters(self) -> list[Meter]:
+        """How busy it is; waits are those for a turn, which answers to people wait for."""
+        turns = self.turns
+        given: dict[str, tuple[str, Callable[[], float]]] = {
+            "database_pool_connections": ("Connections of this process", self._stat("pool_size")),
+            "database_pool_idle": ("Those that nobody uses", self._stat("pool_available")),
+            "database_pool_waiting": ("Who waits for one now", lambda: turns.waiting),
+        }
+        counted: dict[str, tuple[str, Callable[[], float]]] = {
+            "database_pool_waits": ("Times one was waited for", lambda: turns.waits),
+            "database_pool_wait_seconds": ("Seconds waited for one", lambda: turns.waited),
+            "database_pool_refused": ("Times the answer was BUSY", lambda: turns.refused),
+        }
+        return [
+            Meter(name, says, measure_one(read), counts=name in counted)
+            for name, (says, read) in (given | counted).items()
+        ]
+
+    def _stat(self, name: str) -> Callable[[], float]:
+        return lambda: self.get_stats().get(name, 0)
 
     async def _note_success(self, _: Connection) -> None:
         self._errors_before = self.get_stats().get("connections_errors", 0)
@@ -435,65 +470,3 @@ async def _write(pool: Pool, act: Callable[[Connection], Awaitable[T]]) -> T:
         if committing and exc.fault.code == "DATABASE_DOWN":
             raise CommitUnknownError(exc.fault.code, exc.detail, **exc.facts) from exc
         raise
-
-
-@dataclass(frozen=True, slots=True)
-class DatabaseCondition:
-    """What a server says of itself; `now` is its clock at the moment of asking."""
-
-    version: int
-    synchronous_commit: str
-    now: datetime
-
-
-READ_CONDITION: Final = """
-SELECT current_setting('server_version_num')::int, current_setting('synchronous_commit'),
-       clock_timestamp()
-"""
-
-
-async def read_condition(conn: Connection) -> DatabaseCondition:
-    row = await (await conn.execute(READ_CONDITION)).fetchone()
-    assert row is not None
-    return DatabaseCondition(*row)
-
-
-READ_ONLY: Final = "SELECT pg_is_in_recovery() OR current_setting('transaction_read_only')::bool"
-
-
-async def is_read_only(conn: Connection) -> bool:
-    """After a failover one may be connected to what is the standby now."""
-    return (await (await conn.execute(READ_ONLY)).fetchone()) == (True,)
-
-
-@dataclass(frozen=True, slots=True)
-class SnapshotHolder:
-    """A session or a prepared transaction whose old snapshot keeps dead rows from being removed."""
-
-    pid: int | None
-    name: str
-    user: str
-    state: str
-    age: timedelta
-
-
-OLD_SNAPSHOTS: Final = """
-SELECT pid, coalesce(nullif(application_name, ''), 'unnamed'), coalesce(usename, ''),
-       coalesce(state, ''), now() - coalesce(xact_start, query_start, backend_start)
-  FROM pg_stat_activity
- WHERE pid <> pg_backend_pid() AND datname = current_database()
-   AND backend_type = 'client backend'
-   AND (xact_start IS NOT NULL OR backend_xmin IS NOT NULL)
-   AND coalesce(xact_start, query_start, backend_start) < now() - %(older)s
-UNION ALL
-SELECT NULL, gid, owner, 'prepared', now() - prepared
-  FROM pg_prepared_xacts
- WHERE database = current_database() AND prepared < now() - %(older)s
- ORDER BY 5 DESC LIMIT 5
-"""
-
-
-async def find_old_snapshots(conn: Connection, older: timedelta) -> list[SnapshotHolder]:
-    """The oldest first, at most five."""
-    rows = await (await conn.execute(OLD_SNAPSHOTS, {"older": older})).fetchall()
-    return [SnapshotHolder(*row) for row in rows]

@@ -11,6 +11,8 @@ from enum import StrEnum
 from typing import Any, Final
 from uuid import UUID, uuid4
 
+import structlog
+
 from docmill.core import failpoints
 from docmill.core.documents import (
     BUCKET,
@@ -135,6 +137,8 @@ class FileStage:
             await self._writer.write(block)
 
 
+log = structlog.get_logger()
+
 PROFILE: Final = "profile"
 
 
@@ -183,6 +187,13 @@ class AcceptOutcome(StrEnum):
     REQUEUED = "requeued"
 
 
+LOGGED: Final = {
+    AcceptOutcome.CREATED: "job.created",
+    AcceptOutcome.EXISTING: "job.existing",
+    AcceptOutcome.REQUEUED: "job.requeued",
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Accepted:
     job: Job
@@ -208,6 +219,13 @@ async def accept(
     failpoints.hit("accept.committed")
     acceptor.work.ring()
     acceptor.changes.ring()
+    log.info(
+        LOGGED[accepted.outcome],
+        job=str(accepted.job.id),
+        owner=wanted.owner.key,
+        pipeline=wanted.pipeline,
+        source=wanted.source,
+    )
     return accepted
 
 

@@ -1,60 +1,63 @@
-"""Counting what happens to jobs, for metrics: each event once, while others still commit."""
+"""The jobs' metrics: each event counted by one process, and the queue as it is."""
 
-from dataclasses import dataclass, field
-from typing import Any, Final
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, Final, NamedTuple
 
-from psycopg.rows import class_row
-
+from docmill.core.faults import FAULTS
+from docmill.db.cursors import begin_cursor, take_new
 from docmill.db.pool import Connection
 from docmill.jobs import estimator
 from docmill.services import breaker
 from docmill.web.metrics import Metrics
 
 
-@dataclass(frozen=True, slots=True)
-class CountedEvent:
+class CountedEvent(NamedTuple):
     id: int
+    settled: bool
     kind: str
     code: str | None
     seconds: float | None
     asked: list[dict[str, Any]] | None
-    settled: bool
+    is_gateway: bool
+    http_status: str | None
 
 
-@dataclass(slots=True)
-class EventWatch:
-    """How far one observer has counted; `seen` are the ids above `floor` counted already."""
-
-    floor: int
-    seen: set[int] = field(default_factory=set[int])
-
-
-BEGIN: Final = "SELECT coalesce(max(id), 0) FROM job_events"
-
-
-async def begin_watch(conn: Connection) -> EventWatch:
-    row = await (await conn.execute(BEGIN)).fetchone()
-    return EventWatch(row[0] if row else 0)
-
-
-# Ids are given before the commit, so a lower one may appear later than a higher one: the last
-# minute is read again.
+CURSOR: Final = "job_events"
+LAST: Final = "SELECT coalesce(max(id), 0) FROM job_events"
 SINCE: Final = """
-SELECT id, kind, meta->>'code' AS code, (meta->>'duration_ms')::float8 / 1000 AS seconds,
-       meta->'asked' AS asked, at < now() - interval '1 minute' AS settled
+SELECT id, at < now() - interval '1 minute', kind, meta->>'code',
+       (meta->>'duration_ms')::float8 / 1000, meta->'asked', meta ? 'gateway', meta->>'http_status'
   FROM job_events
- WHERE id > %s AND (kind IN ('created', 'complete', 'failed') OR meta ? 'asked') ORDER BY id
+ WHERE id > %s
+   AND (kind IN ('created', 'complete', 'failed', 'retry') OR meta ? 'asked' OR meta ? 'gateway')
+ ORDER BY id
+"""
+# A gateway that was left alone was not called.
+NOT_CALLED: Final = frozenset({breaker.RESTING, "SERVICE_GONE"})
+
+OLDEST_RUNNING: Final = """
+SELECT coalesce(extract(epoch FROM now() - min(started_at)), 0)::float8 FROM jobs
+ WHERE status = 'processing'
 """
 
 
-async def list_new_events(conn: Connection, watch: EventWatch) -> list[CountedEvent]:
-    """What this observer has not counted yet."""
-    async with conn.cursor(row_factory=class_row(CountedEvent)) as cur:
-        rows = await (await cur.execute(SINCE, (watch.floor,))).fetchall()
-    new = [row for row in rows if row.id not in watch.seen]
-    watch.floor = max((row.id for row in rows if row.settled), default=watch.floor)
-    watch.seen = {row.id for row in rows if row.id > watch.floor}
-    return new
+async def measure_oldest_running(conn: Connection) -> float:
+    """For how many seconds the job that began first has run."""
+    row = await (await conn.execute(OLDEST_RUNNING)).fetchone()
+    return max(row[0], 0.0) if row else 0.0
+
+
+# Who stopped as asked is no longer there; who has been gone for an hour is no news.
+UNSEEN: Final = """
+SELECT host || ':' || pid, max(extract(epoch FROM now() - seen_at))::float8 FROM workers
+ WHERE seen_at > now() - interval '1 hour' GROUP BY 1
+"""
+
+
+async def measure_unseen(conn: Connection) -> dict[str, float]:
+    """For how many seconds each worker has not told that it lives."""
+    return dict(await (await conn.execute(UNSEEN)).fetchall())
 
 
 class JobMetrics:
@@ -65,32 +68,58 @@ class JobMetrics:
         self._received = metrics.counter("documents_received", "Documents that became jobs")
         self._processed = metrics.counter("documents_processed", "Jobs completed")
         self._failed = metrics.counter("documents_failed", "Jobs failed for good", "error_type")
+        self._retries = metrics.counter(
+            "job_retries", "Runs that failed and will be tried again", "error_type"
+        )
         self._seconds = metrics.histogram(
             "document_processing_seconds", "How long completed jobs ran"
+        )
+        self._gateway = metrics.histogram(
+            "gateway_seconds", "Answer times of gateways; status none: no answer came", "status"
         )
         self._pending = metrics.gauge("documents_pending", "Jobs that wait for a worker")
         self._processing = metrics.gauge("documents_processing", "Jobs that run now")
         self._queue_age = metrics.gauge("queue_age_seconds", "Age of the oldest ready job")
+        self._oldest = metrics.gauge(
+            "oldest_running_job_seconds", "How long the job has run that began first"
+        )
         self._slots = metrics.gauge("worker_slots", "Jobs that all workers can run at once")
+        self._unseen = metrics.gauge(
+            "worker_unseen_seconds", "Since when a worker has not told that it lives", "worker"
+        )
         self._breakers = metrics.gauge(
             "breaker_state", "Circuit of a service: 0 closed, 1 half open, 2 open", "service"
         )
-        self._watch: EventWatch = EventWatch(0)
+
+        # Prometheus sees no rise in what begins to exist: what may come stands at 0.
+        for fault in FAULTS.values():
+            self._failed.labels(fault.code)
+            if fault.retried:
+                self._retries.labels(fault.code)
 
     async def begin(self, conn: Connection) -> None:
-        self._watch = await begin_watch(conn)
+        await begin_cursor(conn, CURSOR, last=LAST)
 
-    async def collect(self, conn: Connection) -> None:
-        for event in await list_new_events(conn, self._watch):
-            self._count(event)
+    async def collect(self, conn: Connection) -> Callable[[], None]:
         depth = await estimator.measure_depth(conn)
         self._pending.set(depth.queued)
         self._processing.set(depth.processing)
         self._queue_age.set(depth.oldest_seconds)
         self._slots.set(depth.slots)
+        self._oldest.set(await measure_oldest_running(conn))
+        self._unseen.clear()
+        for worker, seconds in (await measure_unseen(conn)).items():
+            self._unseen.labels(worker).set(seconds)
         self._breakers.clear()
         for one in await breaker.read_states(conn):
             self._breakers.labels(one.service).set(one.level)
+        taken = await take_new(conn, CURSOR, since=SINCE)
+        return partial(self._count_all, [CountedEvent(*row) for row in taken])
+
+    def _count_all(self, events: Sequence[CountedEvent]) -> None:
+        for event in events:
+            self._count(event)
+            self._count_calls(event)
 
     def _count(self, event: CountedEvent) -> None:
         if event.kind == "created":
@@ -100,6 +129,12 @@ class JobMetrics:
             self._seconds.observe(event.seconds or 0.0)
         elif event.kind == "failed":
             self._failed.labels(event.code or "UNKNOWN").inc()
+        elif event.kind == "retry":
+            self._retries.labels(event.code or "UNKNOWN").inc()
+
+    def _count_calls(self, event: CountedEvent) -> None:
         for call in event.asked or ():
             if seconds := self._services.get(call["service"]):
                 seconds.observe(call["ms"] / 1000)
+        if event.is_gateway and event.code not in NOT_CALLED:
+            self._gateway.labels(event.http_status or "none").observe(event.seconds or 0.0)

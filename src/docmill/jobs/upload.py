@@ -175,7 +175,9 @@ async def take_in(
         received = await uploads.receive(request, context)
         received = await _apply_rate_limit(request, site, sender, received)
         wanted = replace(wanted, request_key=key, quotas=site.config.quotas)
-        return await accept_received(site, received, wanted)
+        outcomes = await accept_received(site, received, wanted)
+        request.state.jobs = [one.job_id for one in outcomes if one.success]
+        return outcomes
     except DocmillError as exc:
         site.metrics.uploads.labels(exc.fault.code).inc()
         raise

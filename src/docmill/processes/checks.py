@@ -20,8 +20,9 @@ from rich.filesize import decimal
 from docmill import app
 from docmill.core import installed
 from docmill.core.faults import CommandError, DocmillError
-from docmill.db import embedded, migrate, pool, wall
-from docmill.db.pool import OUTAGES, Connection, DatabaseCondition, SnapshotHolder
+from docmill.db import condition, embedded, migrate, wall
+from docmill.db.condition import DatabaseCondition, SnapshotHolder
+from docmill.db.pool import OUTAGES, Connection
 from docmill.extract import queries
 from docmill.processes.database import cluster_folder, find_running
 from docmill.processes.services import load_azure
@@ -90,7 +91,7 @@ async def _check_server(url: str, settings: Settings) -> AsyncIterator[Finding]:
         yield Finding("database", CheckState.FAIL, f"can't be reached: {why}", advice)
         return
     async with conn:
-        state = await pool.read_condition(conn)
+        state = await condition.read_condition(conn)
         yield _check_version(state)
         yield _check_clock(state, datetime.now(UTC))
         yield _check_commits(state, allowed=settings.allow_async_commit)
@@ -147,7 +148,7 @@ async def _check_migrations(url: str) -> Finding:
 
 async def _check_snapshots(conn: Connection) -> Finding:
     """A snapshot held open keeps every row that dies after it, and the queue's rows die fast."""
-    held = await pool.find_old_snapshots(conn, LONG)
+    held = await condition.find_old_snapshots(conn, LONG)
     if not held:
         return Finding("snapshots", CheckState.OK, "no long transaction")
     first = held[0]

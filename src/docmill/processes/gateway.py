@@ -14,10 +14,11 @@ from docmill import app
 from docmill.cli.console import say
 from docmill.cli.options import Host
 from docmill.core.faults import DocmillError
+from docmill.core.meters import Meters
 from docmill.core.parts import Parts
 from docmill.core.plugins import PDF
 from docmill.invoices.gateway import Conversion, Convert, create_app
-from docmill.processes.health import open_health
+from docmill.processes.health import open_health, without_metrics
 from docmill.processes.logs import log_to_stderr
 from docmill.processes.supervise import (
     PartLife,
@@ -62,9 +63,9 @@ async def _serve_gateway(settings: Settings, stop: StopSignal) -> None:
             await stack.enter_async_context(sandbox)
             await sandbox.warm()
         parts = Parts()
-        probes = Probes(parts, Readiness(None, None, parts), ProcessMetrics(parts).read)
+        probes = Probes(parts, Readiness(None, None, parts), ProcessMetrics(parts, Meters()).read)
         app = create_app(make_converter(sandbox, settings.worker_slots), settings.max_upload_bytes)
-        add_probes(app, probes)
+        add_probes(app, without_metrics(probes, settings))
         health = stack.enter_context(open_health(settings, probes, stop))
         welcome = partial(_welcome, settings.host)
 

@@ -3,6 +3,7 @@
 import socket
 from collections.abc import AsyncGenerator, Generator, Sequence
 from contextlib import asynccontextmanager, contextmanager
+from dataclasses import replace
 from functools import partial
 
 from docmill.app import App
@@ -22,7 +23,7 @@ def with_health(opening: OpenParts) -> OpenParts:
     ) -> AsyncGenerator[Sequence[ProcessPart]]:
         parts = services.parts
         readiness = Readiness(services.pool, services.store, parts)
-        probes = Probes(parts, readiness, ProcessMetrics(parts).read)
+        probes = Probes(parts, readiness, ProcessMetrics(parts, services.meters).read)
         async with opening(settings, services, stop) as kept:
             with open_health(settings, probes, stop) as health:
                 yield [*kept, *health]
@@ -38,9 +39,15 @@ def open_health(
     if given is None and settings.health_port is None:
         yield []
         return
+    probes = without_metrics(probes, settings)
     listener = given or bind(settings.host, settings.health_port or 0)
     with listener, stop.calling(listener.close):
         yield [ProcessPart("health", partial(_serve, probes, listener))]
+
+
+def without_metrics(probes: Probes, settings: Settings) -> Probes:
+    """Where the operator has switched them off."""
+    return probes if settings.metrics else replace(probes, read_metrics=None)
 
 
 async def _serve(probes: Probes, listener: socket.socket, life: PartLife) -> None:

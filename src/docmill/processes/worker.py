@@ -11,6 +11,7 @@ import structlog
 from docmill import app
 from docmill.app import App
 from docmill.cli.options import Data
+from docmill.core.meters import Meters
 from docmill.jobs.runner import JobRunner, RunnerParts, add_options
 from docmill.jobs.validation import ArtifactValidators
 from docmill.processes import services as service_clients
@@ -30,7 +31,7 @@ from docmill.queue import leases
 from docmill.queue.lanes import Lanes
 from docmill.queue.worker import Runner, Worker, WorkerConfig, WorkerLinks, make_lanes
 from docmill.sandbox.pool import SandboxPool
-from docmill.services.breaker import report_breakers
+from docmill.services.breaker import count_turns, report_breakers
 from docmill.services.gateway import GatewayRunner, find_resting
 from docmill.settings import Settings, read_settings
 
@@ -70,6 +71,7 @@ async def open_worker(
         told = add_options(runner, app.pipeline_options(settings))
         shop = RestartedWorker(services, work_rules, told, me, lanes)
         guards = [one.guard for one in (*elsewhere.values(), *asked.values())]
+        services.meters.add(count_turns(guards))
         care = app.upkeep_config(settings, services, work_rules, me)
         yield [
             ProcessPart("fork server", partial(keep_warm, sandbox, shop.wake)),
@@ -94,6 +96,7 @@ class RestartedWorker:
         lanes: Lanes,
     ) -> None:
         self._lanes: Lanes = lanes
+        self._meters: Meters = services.meters
         self._links: WorkerLinks = WorkerLinks(
             services.pool, services.listen_url, services.changes, services.store
         )
@@ -108,6 +111,7 @@ class RestartedWorker:
 
     async def work(self, life: PartLife) -> None:
         self._worker = Worker(self._links, self._rules, self._runner, self._me, self._lanes)
+        self._meters.add(*self._worker.list_meters())
         life.stop_with(self._worker.stop)
         life.up()
         await self._worker.run()

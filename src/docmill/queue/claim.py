@@ -9,7 +9,7 @@ from typing import Any, Final
 from psycopg.rows import class_row
 
 from docmill.core.faults import FAULTS
-from docmill.core.jobs import Claimed
+from docmill.core.jobs import Claimed, JobId, Status
 from docmill.core.owners import OwnerKey
 from docmill.db.pool import Connection
 
@@ -94,15 +94,15 @@ told AS (
                'from', 'queued', 'to', status, 'code', error_code, 'after', to_jsonb(after_id),
                'run_at', CASE WHEN error_code IS NULL THEN run_at END))
       FROM moved WHERE status = 'failed' OR after IS NULL)
-SELECT count(*) FROM moved
+SELECT id, status FROM moved
 """
 
 
-async def release(conn: Connection, limit: int) -> int:
-    """Look at jobs whose prerequisites have ended; how many of them changed."""
+async def release(conn: Connection, limit: int) -> dict[JobId, Status]:
+    """Look at jobs whose prerequisites have ended; those that changed, and what they are now."""
     args = {"limit": limit, "message": FAULTS["AFTER_FAILED"].says}
-    row = await (await conn.execute(RELEASE, args)).fetchone()
-    return row[0] if row else 0
+    rows = await (await conn.execute(RELEASE, args)).fetchall()
+    return {JobId(job_id): Status(status) for job_id, status in rows}
 
 
 NEXT_DUE: Final = """

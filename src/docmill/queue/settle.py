@@ -14,6 +14,7 @@ import structlog
 
 from docmill.core import failpoints
 from docmill.core.jobs import About, Claimed, JobId, Move, Status, StoredResult, Usage
+from docmill.core.meters import Meter, measure_one
 from docmill.core.texts import make_storable
 from docmill.db.pool import Connection, Outage, Pool
 from docmill.queue import rows, spool
@@ -54,11 +55,28 @@ class Settler:
         self._pool: Pool = pool
         self._store: Store | None = store
         self._kept: set[JobId] = set()
+        self._unsettled: int = 0
         self._unsettled_since: float | None = None
         self._tell_at: float = 0.0
         self._pending: list[Waiting] = []
         self._task: asyncio.Task[None] | None = None
         self._outage: Outage = Outage("settle")
+
+    def list_meters(self) -> list[Meter]:
+        return [
+            Meter(
+                "results_unsettled", "Endings of jobs that the database could not be told yet",
+                measure_one(lambda: self._unsettled),
+            ),
+            Meter(
+                "results_unsettled_seconds", "Since when the database could not be told of any",
+                measure_one(self._measure_wait),
+            ),
+        ]  # fmt: skip
+
+    def _measure_wait(self) -> float:
+        since = self._unsettled_since
+        return 0.0 if since is None else time.monotonic() - since
 
     async def settle(self, settlement: Settlement) -> bool:
         written: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
@@ -80,7 +98,7 @@ class Settler:
             try:
                 await self._settle_all(batch, alone=alone)
                 self._outage.end()
-                self._unsettled_since = None
+                self._unsettled, self._unsettled_since = 0, None
                 wait, alone = FIRST_WAIT, False
             except psycopg.Error as exc:
                 self._outage.begin(exc)
@@ -96,6 +114,7 @@ class Settler:
         """Once each. While it lasts, a line a minute tells how many wait and since when."""
         now = time.monotonic()
         since = self._unsettled_since = self._unsettled_since or now
+        self._unsettled = len(waiting) + len(self._pending)
         if now >= self._tell_at:
             self._tell_at = now + TELL_SECONDS
             log.error("results.unsettled", count=len(waiting), seconds=round(now - since))

@@ -26,6 +26,7 @@ from docmill.core.jobs import (
     Usage,
     settle,
 )
+from docmill.core.meters import Meter, measure_one
 from docmill.core.owners import OwnerKey
 from docmill.db import notify
 from docmill.db.notify import Notifier
@@ -139,6 +140,13 @@ class Worker:
     @property
     def idle(self) -> bool:
         return not self._running
+
+    def list_meters(self) -> list[Meter]:
+        running = Meter(
+            "worker_jobs_running", "Jobs that this worker runs now",
+            measure_one(lambda: len(self._running)),
+        )  # fmt: skip
+        return [running, *self._settler.list_meters()]
 
     def wake(self) -> None:
         self._wake.set()
@@ -268,6 +276,8 @@ class Worker:
         self._promote_at = now + PROMOTING
         async with self._links.pool.connection() as conn:
             released = await claim.release(conn, 100)
+        for job_id, status in released.items():
+            log.info("job.released", job=str(job_id), to=str(status))
         if released:
             self._links.changes.ring()
         async with self._links.pool.connection() as conn:
@@ -282,6 +292,10 @@ class Worker:
 
     def _begin(self, claimed: Sequence[Claimed]) -> None:
         for job in claimed:
+            log.info(
+                "job.claimed", job=str(job.id), owner=job.owner, claim=job.claim,
+                pipeline=job.pipeline, worker=self._id,
+            )  # fmt: skip
             told = self._links.changes.ring
             reporter = ProgressReporter(
                 self._links.pool, job, lambda job=job: self._drop(job), told

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -14,6 +14,7 @@ import structlog
 from psycopg.rows import class_row
 
 from docmill.core.faults import DocmillError
+from docmill.core.meters import Meter
 from docmill.db.pool import Connection, Outage, Pool
 
 
@@ -155,6 +156,7 @@ class ServiceGuard:
         self._clock: Clock = clock
         self._paused_until: float = clock()
         self._said: CircuitState = CircuitState.CLOSED
+        self.turns: Counter[CircuitState] = Counter()
 
     @property
     def state(self) -> CircuitState:
@@ -213,7 +215,18 @@ class ServiceGuard:
         state = self.state
         if state is not self._said:
             log.warning("breaker.turned", service=self.name, was=self._said, now=state)
+            self.turns[state] += 1
             self._said = state
+
+
+def count_turns(guards: Sequence[ServiceGuard]) -> Meter:
+    """How often each circuit of this process opened, half opened and closed."""
+
+    def read() -> dict[tuple[str, ...], float]:
+        return {(one.name, str(to)): one.turns[to] for one in guards for to in CircuitState}
+
+    says = "Times the circuit of a service turned in this worker, by the state it came to"
+    return Meter("breaker_turns", says, read, ("service", "to"), counts=True)
 
 
 def read_pause(fault: DocmillError) -> timedelta | None:

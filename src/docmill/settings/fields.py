@@ -136,6 +136,7 @@ class Settings(BaseSettings):
         description="Port on which a process of any kind answers /health, /ready and /metrics; "
         "default none, 9100 in deploy/",
     )
+    metrics: bool = Field(True, description="Whether /metrics is answered, on every port")
     production: bool = Field(False, description="Secure cookies, JSON logs")
     auth_mode: Literal["local", "session", "jwt", "both"] | None = Field(
         None,

@@ -1,23 +1,26 @@
 """The trades' metrics: trades read, notes that held none, answers of the external parser."""
 
-from datetime import datetime
-from typing import Final
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, Final
 
+from docmill.db.cursors import begin_cursor, take_new
 from docmill.db.pool import Connection
-from docmill.trades import queries
 from docmill.web.metrics import Metrics
 
-WITHOUT_TRADES: Final = """
-SELECT count(*) FROM jobs
- WHERE status = 'complete' AND pipeline = 'trades' AND completed_at >= %s
-   AND job_found_no_trades(jobs)
+READ: Final = "trade_audit"
+LAST_READ: Final = "SELECT coalesce(max(id), 0) FROM trade_audit"
+READ_SINCE: Final = """
+SELECT id, at < now() - interval '1 minute' FROM trade_audit
+ WHERE id > %s AND action = 'extracted' ORDER BY id
 """
-
-
-async def count_without_trades(conn: Connection, since: datetime) -> int:
-    """How many documents were read since a time and no trade was found in them."""
-    row = await (await conn.execute(WITHOUT_TRADES, (since,))).fetchone()
-    return row[0] if row else 0
+ENDED: Final = "trade_jobs"
+LAST_ENDED: Final = "SELECT coalesce(max(id), 0) FROM job_events"
+ENDED_SINCE: Final = """
+SELECT e.id, e.at < now() - interval '1 minute', job_found_no_trades(jobs)
+  FROM job_events e JOIN jobs ON jobs.id = e.job_id
+ WHERE e.id > %s AND e.kind = 'complete' AND jobs.pipeline = 'trades' ORDER BY e.id
+"""
 
 
 class TradeMetrics:
@@ -29,19 +32,15 @@ class TradeMetrics:
         metrics.services["parse_trades"] = metrics.histogram(
             "ai_parser_seconds", "Answer times of the external parser of trades"
         )
-        self._since: datetime | None = None
-        self._known: int = 0
-        self._known_without: int = 0
 
     async def begin(self, conn: Connection) -> None:
-        self._since = await queries.read_clock(conn)
+        await begin_cursor(conn, READ, last=LAST_READ)
+        await begin_cursor(conn, ENDED, last=LAST_ENDED)
 
-    async def collect(self, conn: Connection) -> None:
-        if self._since is None:
-            return
-        now = await queries.count_extracted(conn, self._since)
-        self._extracted.inc(max(0, now - self._known))
-        self._known = max(self._known, now)
-        without = await count_without_trades(conn, self._since)
-        self._without.inc(max(0, without - self._known_without))
-        self._known_without = max(self._known_without, without)
+    async def collect(self, conn: Connection) -> Callable[[], None]:
+        read = await take_new(conn, READ, since=READ_SINCE)
+        return partial(self._count, len(read), await take_new(conn, ENDED, since=ENDED_SINCE))
+
+    def _count(self, read: int, ended: Sequence[tuple[Any, ...]]) -> None:
+        self._extracted.inc(read)
+        self._without.inc(sum(is_without for _, _, is_without in ended))

@@ -299,25 +299,6 @@ async def list_audit(conn: Connection, trade_id: TradeId) -> list[TradeAudit]:
         return await (await cur.execute(AUDIT, (trade_id,))).fetchall()
 
 
-CLOCK: Final = "SELECT now()"
-
-
-async def read_clock(conn: Connection) -> datetime:
-    row = await (await conn.execute(CLOCK)).fetchone()
-    assert row is not None
-    return row[0]
-
-
-# Whoever commits late is counted late, but once: the time is that of the writing transaction.
-EXTRACTED: Final = "SELECT count(*) FROM trade_audit WHERE action = 'extracted' AND at >= %s"
-
-
-async def count_extracted(conn: Connection, since: datetime) -> int:
-    """How many trades were read since a time."""
-    row = await (await conn.execute(EXTRACTED, (since,))).fetchone()
-    return row[0] if row else 0
-
-
 OF_DOCUMENT: Final = SELECT_TRADES + sql.SQL(" WHERE t.document_id = %s ORDER BY t.position, t.id")
 
 

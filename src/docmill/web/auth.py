@@ -56,6 +56,7 @@ class Authenticator:
             _log_refusal(request, way, exc)
             raise
         wall.enclose(owner)
+        request.state.by_key = is_key(token) or None
         if way != "session":
             log.info("auth.accepted", way=way, owner=owner.key, request=_request_id(request))
         return owner

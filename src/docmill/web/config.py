@@ -69,6 +69,7 @@ class WebConfig:
     default_pipeline: str = AUTO
     documents_pipeline: str = "extract"
     delete_on_download: bool = False
+    metrics: bool = True
     # Where the processes that share the port tell of themselves, each of itself alone.
     siblings: tuple[str, ...] = ()
     # The settings that are on, of those that switch a room on.

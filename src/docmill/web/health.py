@@ -87,6 +87,8 @@ async def answer_ready(readiness: Readiness) -> Response:
 
 @router.get("/metrics", summary="For Prometheus", response_class=Response)
 async def metrics(site: CurrentSite) -> Response:
+    if not site.config.metrics:
+        raise DocmillError("NOT_FOUND", "DOCMILL_METRICS is off")
     siblings = site.config.siblings
     text = await (merge_metrics(siblings) if siblings else measure(site))
     return Response(text, media_type=CONTENT_TYPE_LATEST)
@@ -96,6 +98,7 @@ async def measure(site: Site) -> bytes:
     """What this process counts, brought up to date."""
     await _measure_queue(site)
     await _measure_store(site)
+    await site.cache.get("metrics")  # so that it is known whether it answers
     return site.metrics.text()
 
 
@@ -103,7 +106,9 @@ async def _measure_queue(site: Site) -> None:
     site.metrics.database_up.set(0)
     with suppress(DocmillError), wall.beyond():
         async with connection(site.pool) as conn:
-            await site.metrics.collect(conn)
+            counts = await site.metrics.collect(conn)
+        for count in counts:
+            count()
         site.metrics.database_up.set(1)
 
 

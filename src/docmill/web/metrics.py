@@ -1,16 +1,27 @@
 """What Prometheus reads: this process's own requests, and what rooms count in the database.
 
-Events of the whole system are counted from the start of this process on, by every web process: take
-max() over the instances, not sum().
+Each event of the whole system is counted by one process alone: sum() over them is right. Gauges
+that tell of the whole system are the same in all of them: take max().
 """
 
-from typing import Final, Protocol
+import time
+from collections import Counter as Tally
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Final, Protocol
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+import structlog
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Metric, generate_latest
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 
 from docmill.core.faults import DocmillError
+from docmill.core.meters import Meter
+from docmill.core.parts import OK, Parts
 from docmill.db.pool import Connection
 
+log = structlog.get_logger()
+
+TOO_MANY: Final = 429
+OWNER_KINDS: Final = ("session", "user", "key", "desk", "local")
 FAST: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2, 5, 10, 30, 60)
 SLOW: Final = (0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1800)
 
@@ -22,14 +33,75 @@ class RoomMetrics(Protocol):
         """Count from now on."""
         ...
 
-    async def collect(self, conn: Connection) -> None: ...
+    async def collect(self, conn: Connection) -> Callable[[], None]:
+        """Look; what is returned counts what was taken, and is called after the commit."""
+        ...
+
+
+# Of one owner in one minute: more is somebody's program that runs wild.
+BUSY: Final = 1000
+MINUTE: Final = 60
+
+
+class OwnerPace:
+    """How many requests the busiest owner of this process sends a minute, without telling who."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock: Callable[[], float] = clock
+        self._minute: int = 0
+        self._last: int = 0
+        self._counts: Tally[str] = Tally()
+
+    def note(self, owner: str) -> None:
+        """The log tells once a minute who it is that sends too many."""
+        self._turn()
+        self._counts[owner] += 1
+        if self._counts[owner] == BUSY + 1:
+            log.warning("owner.busy", owner=owner, requests=BUSY)
+
+    def measure(self) -> int:
+        """In the last minute or in this one, whichever is more."""
+        self._turn()
+        return max(self._last, *self._counts.values(), 0)
+
+    def _turn(self) -> None:
+        minute = int(self._clock() // MINUTE)
+        if minute != self._minute:
+            is_next = minute == self._minute + 1
+            self._last = max(self._counts.values(), default=0) if is_next else 0
+            self._minute = minute
+            self._counts.clear()
+
+
+class ProcessCollector:
+    """What a process measures of itself, and which of its parts run."""
+
+    def __init__(self, parts: Parts, meters: Iterable[Meter]) -> None:
+        self._parts: Parts = parts
+        self._meters: Iterable[Meter] = meters
+
+    def collect(self) -> Iterator[Metric]:
+        running = GaugeMetricFamily(
+            "part_up", "1 while this part of the process runs", labels=["part"]
+        )
+        for name, state in self._parts.states.items():
+            running.add_metric([name], state == OK)
+        yield running
+        for meter in self._meters:
+            family = CounterMetricFamily if meter.counts else GaugeMetricFamily
+            measured = family(meter.name, meter.says, labels=meter.labels)
+            for labels, value in meter.read().items():
+                measured.add_metric(labels, value)
+            yield measured
 
 
 class Metrics:
     """All metrics of one application, in a registry of its own. Rooms add theirs to `rooms`."""
 
-    def __init__(self) -> None:
+    def __init__(self, own: ProcessCollector) -> None:
+        """`own` is what the process measures of itself, whatever it does besides answering."""
         self.registry: CollectorRegistry = CollectorRegistry()
+        self.registry.register(own)
         self.rooms: list[RoomMetrics] = []
         # Answer times of services, by the name under which jobs ask them.
         self.services: dict[str, Histogram] = {}
@@ -50,7 +122,31 @@ class Metrics:
         self.database_up: Gauge = self.gauge("database_up", "1 while the database answers")
         self.fullness: Gauge = self.gauge("storage_used_ratio", "How full the store is, 0 to 1")
         self.paused: Gauge = self.gauge("uploads_paused", "1 while the disk is too full to upload")
+        self.owner_requests: Counter = self.counter(
+            "owner_requests", "Requests by who sends them: session, user, key, desk, local", "kind"
+        )
+        self.limited: Counter = self.counter(
+            "rate_limited_requests", "Requests refused with 429, by who sends them", "kind"
+        )
+        for kind in OWNER_KINDS:  # Prometheus sees no rise in what begins to exist
+            self.owner_requests.labels(kind)
+            self.limited.labels(kind)
+        self.pace: OwnerPace = OwnerPace()
+        self.busiest: Gauge = self.gauge(
+            "busiest_owner_requests", "Requests of one owner in a minute, of who sends most"
+        )
+        self.busiest.set_function(self.pace.measure)
         self._begun: bool = False
+
+    def note_request(self, facts: dict[str, Any], *, status: int, seconds: float) -> None:
+        """Of a request that was answered; `facts` as they are logged."""
+        self.requests.labels(facts["method"], facts["route"], str(status)).observe(seconds)
+        if owner := facts["owner"]:
+            kind = "key" if facts["key"] else str(owner).partition(":")[0]
+            self.owner_requests.labels(kind).inc()
+            self.pace.note(owner)
+            if status == TOO_MANY:
+                self.limited.labels(kind).inc()
 
     def counter(self, name: str, says: str, *labels: str) -> Counter:
         return Counter(name, says, labels, registry=self.registry)
@@ -73,11 +169,11 @@ class Metrics:
             await room.begin(conn)
         self._begun = True
 
-    async def collect(self, conn: Connection) -> None:
+    async def collect(self, conn: Connection) -> list[Callable[[], None]]:
+        """To be called when the transaction has ended well: then the taken events are ours."""
         if not self._begun:
             await self.begin(conn)
-        for room in self.rooms:
-            await room.collect(conn)
+        return [await room.collect(conn) for room in self.rooms]
 
     def text(self) -> bytes:
         return generate_latest(self.registry)

@@ -130,6 +130,7 @@ class RequestMiddleware:
             return
         wall.enclose(None)  # until it is known who asks
         exchange = Exchange(scope, receive, send, self._origins)
+        structlog.contextvars.bind_contextvars(request=exchange.request_id)
         started = time.perf_counter()
         task = asyncio.current_task()
         assert task is not None
@@ -169,9 +170,7 @@ class RequestMiddleware:
 
     def _note(self, exchange: "Exchange", seconds: float) -> None:
         facts = exchange.facts()
-        self._metrics.requests.labels(
-            facts["method"], facts["route"], str(exchange.status)
-        ).observe(seconds)
+        self._metrics.note_request(facts, status=exchange.status, seconds=seconds)
         facts |= exchange.state.get("fault", {})
         log.info("request.answered", status=exchange.status, ms=round(seconds * 1000, 1), **facts)
 
@@ -201,12 +200,15 @@ class Exchange:
         path = getattr(route, "path", None) or "other"
         method: str = self.scope["method"]
         job_id = str(self.scope.get("path_params", {}).get("job_id", ""))
+        made: list[str] = self.state.get("jobs", [])
         return {
             "request": self.request_id,
             "method": method if method in METHODS else "OTHER",
             "route": path,
             "owner": self.state.get("owner"),
-            "job": job_id if JOB_ID.fullmatch(job_id) else None,
+            "key": self.state.get("by_key"),
+            "job": job_id if JOB_ID.fullmatch(job_id) else made[0] if len(made) == 1 else None,
+            "jobs": made if len(made) > 1 else None,
         }
 
     async def refuse(self, code: str) -> None:

@@ -1,22 +1,18 @@
 """A port of a process for those who watch it: /health, /ready and /metrics, whatever it does."""
 
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 
+import prometheus_client
 from fastapi import FastAPI
-from prometheus_client import (
-    CONTENT_TYPE_LATEST,
-    CollectorRegistry,
-    Metric,
-    ProcessCollector,
-    generate_latest,
-)
-from prometheus_client.core import GaugeMetricFamily
+from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
 from starlette.responses import Response
 
 from docmill import __version__
-from docmill.core.parts import OK, Parts
+from docmill.core.meters import Meter
+from docmill.core.parts import Parts
 from docmill.web import health
+from docmill.web.metrics import ProcessCollector
 from docmill.web.readiness import Readiness
 
 
@@ -26,7 +22,7 @@ class Probes:
 
     parts: Parts
     readiness: Readiness
-    read_metrics: Callable[[], Awaitable[bytes]]
+    read_metrics: Callable[[], Awaitable[bytes]] | None
 
 
 def create_probes(probes: Probes) -> FastAPI:
@@ -44,27 +40,20 @@ def add_probes(app: FastAPI, probes: Probes) -> None:
     async def show_ready() -> Response:  # pyright: ignore[reportUnusedFunction]
         return await health.answer_ready(probes.readiness)
 
-    @app.get("/metrics")
-    async def show_metrics() -> Response:  # pyright: ignore[reportUnusedFunction]
-        return Response(await probes.read_metrics(), media_type=CONTENT_TYPE_LATEST)
+    if read_metrics := probes.read_metrics:
+
+        @app.get("/metrics")
+        async def show_metrics() -> Response:  # pyright: ignore[reportUnusedFunction]
+            return Response(await read_metrics(), media_type=CONTENT_TYPE_LATEST)
 
 
 class ProcessMetrics:
-    """Of a process without pages: its CPU, memory and files, and which of its parts run."""
+    """Of a process without pages: its CPU, memory and files, its parts, and what they measure."""
 
-    def __init__(self, parts: Parts) -> None:
-        self._parts: Parts = parts
+    def __init__(self, parts: Parts, meters: Iterable[Meter]) -> None:
         self._registry: CollectorRegistry = CollectorRegistry()
-        ProcessCollector(registry=self._registry)
-        self._registry.register(self)
-
-    def collect(self) -> Iterator[Metric]:
-        family = GaugeMetricFamily(
-            "part_up", "1 while this part of the process runs", labels=["part"]
-        )
-        for name, state in self._parts.states.items():
-            family.add_metric([name], state == OK)
-        yield family
+        prometheus_client.ProcessCollector(registry=self._registry)
+        self._registry.register(ProcessCollector(parts, meters))
 
     async def read(self) -> bytes:
         return generate_latest(self._registry)

@@ -14,7 +14,7 @@ import psycopg
 
 from docmill.core.faults import FAULTS, DocmillError
 from docmill.core.parts import OK, Parts
-from docmill.db import migrate, pool, wall
+from docmill.db import condition, migrate, wall
 from docmill.db.pool import Pool, connection
 from docmill.storage.contract import Store
 
@@ -58,7 +58,7 @@ async def _try_database(opened: Pool) -> str:
         async with connection(opened) as conn:
             if await migrate.find_missing(conn):
                 return "MIGRATIONS_PENDING"
-            return "READ_ONLY" if await pool.is_read_only(conn) else OK
+            return "READ_ONLY" if await condition.is_read_only(conn) else OK
 
 
 async def _try_store(store: Store) -> str:

@@ -1,16 +1,18 @@
 """The outbox's metrics: how much waits and how long, and what tries came to."""
 
-from typing import Final
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, Final
 
+from docmill.db.cursors import begin_cursor, take_new
 from docmill.db.pool import Connection
 from docmill.web.metrics import Metrics
 from docmill.webhooks import outbox
 
-BEGIN: Final = "SELECT coalesce(max(id), 0) FROM webhook_attempts"
-# Ids are given before the commit, so a lower one may appear later than a higher one: the last
-# minute is read again.
+CURSOR: Final = "webhook_attempts"
+LAST: Final = "SELECT coalesce(max(id), 0) FROM webhook_attempts"
 SINCE: Final = """
-SELECT id, outcome, at < now() - interval '1 minute' FROM webhook_attempts
+SELECT id, at < now() - interval '1 minute', outcome FROM webhook_attempts
  WHERE id > %s ORDER BY id
 """
 
@@ -25,21 +27,17 @@ class WebhookMetrics:
             "webhook_outbox_lag_seconds", "How long the oldest due delivery has waited"
         )
         self._disabled = metrics.gauge("webhooks_disabled", "Webhooks that were disabled")
-        self._floor: int = 0
-        self._seen: set[int] = set()
 
     async def begin(self, conn: Connection) -> None:
-        row = await (await conn.execute(BEGIN)).fetchone()
-        self._floor = row[0] if row else 0
+        await begin_cursor(conn, CURSOR, last=LAST)
 
-    async def collect(self, conn: Connection) -> None:
+    async def collect(self, conn: Connection) -> Callable[[], None]:
         state = await outbox.measure(conn)
         self._pending.set(state.pending)
         self._lag.set(state.lag)
         self._disabled.set(state.disabled)
-        rows = await (await conn.execute(SINCE, (self._floor,))).fetchall()
-        for number, outcome, _ in rows:
-            if number not in self._seen:
-                self._tries.labels(outcome).inc()
-        self._floor = max((number for number, _, old in rows if old), default=self._floor)
-        self._seen = {number for number, _, _ in rows if number > self._floor}
+        return partial(self._count, await take_new(conn, CURSOR, since=SINCE))
+
+    def _count(self, tries: Sequence[tuple[Any, ...]]) -> None:
+        for _, _, outcome in tries:
+            self._tries.labels(outcome).inc()
