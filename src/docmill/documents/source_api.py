@@ -6,6 +6,8 @@ from pydantic import BaseModel, Field
 from docmill.core.faults import DocmillError
 from docmill.core.owners import Owner
 from docmill.core.texts import clean_text
+from docmill.db import audit, wall
+from docmill.db.audit import AuditedAction
 from docmill.db.pool import Connection, read_connection, write
 from docmill.documents import sources
 from docmill.documents.sources import SourceRow
@@ -54,6 +56,8 @@ def shape_source(row: SourceRow) -> SourceModel:
     responses=problems.fault_responses("UNAUTHORIZED", "DATABASE_DOWN", "BUSY"),
 )
 async def list_sources(site: CurrentSite, owner: CurrentOwner) -> SourceList:
+    if owner.admin:
+        wall.open_for_admin()
     async with read_connection(site.pool) as conn:
         rows = await sources.list_rows(conn, owner)
     return SourceList(sources=[shape_source(row) for row in rows])
@@ -86,11 +90,22 @@ async def change_pause(site: Site, owner: Owner, name: str, *, paused: bool) -> 
     """All pollers see it with their next look. NOT_FOUND also for a source of another desk."""
 
     async def change(conn: Connection) -> SourceRow:
-        if name in {row.name for row in await sources.list_rows(conn, owner)}:
-            await sources.set_paused(conn, name, paused=paused, by=owner.key)
-        for row in await sources.list_rows(conn, owner):
-            if row.name == name:
-                return row
-        raise DocmillError("NOT_FOUND", source=clean_text(name)[:64])
+        was = await _find_row(conn, owner, name)
+        await sources.set_paused(conn, name, paused=paused, by=owner.key)
+        row = await _find_row(conn, owner, name)
+        action = "source.pause" if paused else "source.resume"
+        done = AuditedAction(owner.key, action, f"source:{name}")
+        before, after = ({"paused_at": one.paused_at} for one in (was, row))
+        await audit.record(conn, done, before=before, after=after)
+        return row
 
+    if owner.admin:
+        wall.open_for_admin()
     return await write(site.pool, change)
+
+
+async def _find_row(conn: Connection, owner: Owner, name: str) -> SourceRow:
+    for row in await sources.list_rows(conn, owner):
+        if row.name == name:
+            return row
+    raise DocmillError("NOT_FOUND", source=clean_text(name)[:64])
