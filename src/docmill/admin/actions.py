@@ -15,7 +15,7 @@ from docmill.jobs import queries as jobs_queries
 from docmill.queue import enqueue, rescue
 from docmill.web.site import Site
 
-JobVerb = Literal["retry", "cancel", "release"]
+AdminAction = Literal["retry", "cancel", "release"]
 # One request retries so many; the next one goes on.
 MOST_RETRIED: Final = 500
 
@@ -44,22 +44,22 @@ ACTS: Final[Mapping[str, Callable[[Connection, Job], Awaitable[bool]]]] = {
 }
 
 
-async def act_on_job(site: Site, owner: Owner, job_id: str, verb: JobVerb) -> Job:
+async def act_on_job(site: Site, owner: Owner, job_id: str, action: AdminAction) -> Job:
     """Raises WRONG_STATE where the job's state does not allow it."""
     check_admin(owner)
-    job = await write(site.pool, lambda conn: _act(conn, owner, job_id, verb))
+    job = await write(site.pool, lambda conn: _act(conn, owner, job_id, action))
     site.work.ring()
     site.changes.ring()
     return job
 
 
-async def _act(conn: Connection, owner: Owner, job_id: str, verb: JobVerb) -> Job:
+async def _act(conn: Connection, owner: Owner, job_id: str, action: AdminAction) -> Job:
     job = await enqueue.find_job_by_text(conn, job_id)
     before = await queries.read_facts(conn, job.id)
-    if not await ACTS[verb](conn, job):
+    if not await ACTS[action](conn, job):
         raise DocmillError("WRONG_STATE", jobId=str(job.id), jobStatus=str(job.status))
     after = await queries.read_facts(conn, job.id)
-    done = AuditedAction(owner.key, f"job.{verb}", f"job:{job.id}")
+    done = AuditedAction(owner.key, f"job.{action}", f"job:{job.id}")
     await audit.record(conn, done, before=before, after=after)
     return await enqueue.find_job_by_text(conn, job_id)
 

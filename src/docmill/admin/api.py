@@ -8,7 +8,7 @@ from starlette.requests import Request
 
 from docmill.accounts.api import check_admin
 from docmill.admin import actions, overview
-from docmill.admin.actions import MOST_RETRIED, JobVerb
+from docmill.admin.actions import MOST_RETRIED, AdminAction
 from docmill.admin.overview import Overview
 from docmill.db import audit
 from docmill.db.audit import AuditEntry, AuditVerdict
@@ -43,18 +43,18 @@ class AdminJob(BaseModel):
 
 
 @router.post(
-    "/jobs/{job_id}/{verb}",
+    "/jobs/{job_id}/{action}",
     summary="Retry, cancel or release anybody's job; for administrators",
     responses=problems.fault_responses(
         *ADMIN_FAULTS, "JOB_NOT_FOUND", "CROSS_SITE", "WRONG_STATE", "EXPIRED"
     ),
 )
 async def act_on_job(
-    job_id: str, verb: JobVerb, site: CurrentSite, owner: CurrentOwner
+    job_id: str, action: AdminAction, site: CurrentSite, owner: CurrentOwner
 ) -> AdminJob:
     """`retry` queues a failed job again, `cancel` ends one that has not ended, `release` takes a
     running one from its worker and queues it again. It is in the audit log."""
-    job = await actions.act_on_job(site, owner, job_id, verb)
+    job = await actions.act_on_job(site, owner, job_id, action)
     return AdminJob(id=str(job.id), status=str(job.status), owner=job.owner, pipeline=job.pipeline)
 
 

@@ -10,7 +10,7 @@ from starlette.responses import RedirectResponse, Response
 from docmill.accounts import api as accounts_api
 from docmill.accounts.api import check_admin
 from docmill.admin import actions, charts, overview
-from docmill.admin.actions import MOST_RETRIED, JobVerb
+from docmill.admin.actions import MOST_RETRIED, AdminAction
 from docmill.core.faults import DocmillError
 from docmill.core.texts import clean_text
 from docmill.db import audit
@@ -68,15 +68,15 @@ async def boost_job(job_id: str, site: CurrentSite, owner: CurrentOwner) -> Resp
     return _go_back(done=f"Job {answer.job_id} goes first.")
 
 
-@router.post("/admin/jobs/{job_id}/{verb}")
+@router.post("/admin/jobs/{job_id}/{action}")
 async def act_on_job(
-    job_id: str, verb: JobVerb, site: CurrentSite, owner: CurrentOwner
+    job_id: str, action: AdminAction, site: CurrentSite, owner: CurrentOwner
 ) -> Response:
     try:
-        job = await actions.act_on_job(site, owner, job_id, verb)
+        job = await actions.act_on_job(site, owner, job_id, action)
     except DocmillError as exc:
         return _tell_fault(exc)
-    return _go_back(done=f"Job {job.id} is {PAST[verb]}.")
+    return _go_back(done=f"Job {job.id} is {PAST[action]}.")
 
 
 @router.post("/admin/retry")
@@ -93,13 +93,13 @@ async def retry_failed(request: Request, site: CurrentSite, owner: CurrentOwner)
     return _go_back(done=f"{count} failed jobs are queued again.")
 
 
-@router.post("/admin/sources/{name}/{verb}")
-async def change_source(name: str, verb: str, site: CurrentSite, owner: CurrentOwner) -> Response:
+@router.post("/admin/sources/{name}/{action}")
+async def change_source(name: str, action: str, site: CurrentSite, owner: CurrentOwner) -> Response:
     check_admin(owner)
-    if verb not in {"pause", "resume"}:
+    if action not in {"pause", "resume"}:
         raise DocmillError("NOT_FOUND")
-    await change_pause(site, owner, name, paused=verb == "pause")
-    return _go_back(done=f"The source {name} is {verb}d.")
+    await change_pause(site, owner, name, paused=action == "pause")
+    return _go_back(done=f"The source {name} is {action}d.")
 
 
 @router.post("/admin/sessions/{session_id}/end")

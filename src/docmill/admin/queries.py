@@ -76,25 +76,26 @@ class EndedMinute:
 # Index scans over one hour, a branch for each pipeline; every minute of it has a row.
 ENDED: Final = """
 WITH ended AS MATERIALIZED (
-    SELECT done.at, done.seconds FROM unnest(%(pipelines)s::text[]) AS p(pipeline)
-     CROSS JOIN LATERAL (
+    SELECT date_trunc('minute', done.at) AS minute, done.seconds
+      FROM unnest(%(pipelines)s::text[]) AS p(pipeline) CROSS JOIN LATERAL (
         SELECT completed_at AS at, extract(epoch FROM completed_at - queued_at)::float8 AS seconds
           FROM jobs WHERE status = 'complete' AND pipeline = p.pipeline
-           AND completed_at > date_trunc('minute', now()) - interval '59 minutes'
+           AND completed_at >= date_trunc('minute', now()) - interval '59 minutes'
          ORDER BY completed_at DESC LIMIT %(most)s) AS done
     UNION ALL
-    SELECT failed_at, NULL FROM jobs WHERE status = 'failed'
-       AND failed_at > date_trunc('minute', now()) - interval '59 minutes'),
-minutes AS (
-    SELECT generate_series(date_trunc('minute', now()) - interval '59 minutes',
-                           date_trunc('minute', now()), interval '1 minute') AS at)
-SELECT m.at, count(e.seconds) AS complete, count(e.at) - count(e.seconds) AS failed,
-       percentile_cont(0.5) WITHIN GROUP (ORDER BY e.seconds) AS p50,
-       percentile_cont(0.95) WITHIN GROUP (ORDER BY e.seconds) AS p95
-  FROM minutes m LEFT JOIN ended e ON date_trunc('minute', e.at) = m.at
- GROUP BY m.at ORDER BY m.at
+    SELECT date_trunc('minute', failed_at), NULL FROM jobs WHERE status = 'failed'
+       AND failed_at >= date_trunc('minute', now()) - interval '59 minutes'),
+counted AS (
+    SELECT minute, count(seconds) AS complete, count(*) - count(seconds) AS failed,
+           percentile_cont(ARRAY[0.5, 0.95]) WITHIN GROUP (ORDER BY seconds) AS spans
+      FROM ended GROUP BY minute)
+SELECT m.at, coalesce(c.complete, 0) AS complete, coalesce(c.failed, 0) AS failed,
+       c.spans[1] AS p50, c.spans[2] AS p95
+  FROM generate_series(date_trunc('minute', now()) - interval '59 minutes',
+                       date_trunc('minute', now()), interval '1 minute') AS m(at)
+  LEFT JOIN counted c ON c.minute = m.at ORDER BY m.at
 """
-MOST_ENDED: Final = 100_000
+MOST_ENDED: Final = 50_000
 
 
 async def count_ended(conn: Connection, pipelines: Sequence[str]) -> list[EndedMinute]:
@@ -235,7 +236,7 @@ COUNT_STATES: Final = """
 SELECT state, count(*) FROM document_states WHERE received_at >= %s GROUP BY state ORDER BY state
 """
 # A day's documents are counted, or so many of the newest where more came.
-DOCUMENTS_SEEN: Final = 5_000
+DOCUMENTS_SEEN: Final = 2_000
 
 
 async def count_states(conn: Connection) -> StateCounts:
@@ -266,7 +267,7 @@ SELECT coalesce((SELECT sum(bytes) FROM documents TABLESAMPLE SYSTEM (%(share)s)
        pg_database_size(current_database())
 """
 # Rows of a table that are summed up; of a larger one a sample speaks for the rest.
-ROWS_SUMMED: Final = 100_000
+ROWS_SUMMED: Final = 20_000
 
 
 async def measure_storage(conn: Connection) -> StorageUse:
@@ -342,7 +343,7 @@ SELECT 'illegal', a.job_id::text, 'An attempt is open, and it is ' || j.status |
  WHERE a.ended_at IS NULL AND j.status <> 'processing'
  LIMIT 50
 """
-EVENTS_SEEN: Final = 20_000
+EVENTS_SEEN: Final = 10_000
 
 
 async def find_broken(conn: Connection, moves: Sequence[str]) -> list[BrokenPromise]:
