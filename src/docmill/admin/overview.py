@@ -51,7 +51,7 @@ class Overview(BaseModel):
     minutes: list[EndedMinute] = Field(description="The last hour; seconds from queue to end")
     workers: list[WorkerLine]
     breakers: list[BreakerLine]
-    failures: list[FailureLine] = Field(description="Of the 10,000 newest failed jobs")
+    failures: list[FailureLine] = Field(description="Of the 5,000 newest failed jobs")
     errors: list[RecentError]
     jobs: list[RunningJob] = Field(description="What runs, and what is next")
     documents: StateCounts
