@@ -61,7 +61,9 @@ async def act_on_job(
 class RetryWish(BaseModel):
     """Which failed jobs: those of a code, of a pipeline, of both; all of them without a word."""
 
-    model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
+    model_config: ClassVar[ConfigDict] = ConfigDict(
+        extra="forbid", json_schema_extra={"examples": [{"code": "SERVICE_GONE"}]}
+    )
 
     code: Annotated[str, Field(max_length=64)] | None = None
     pipeline: Annotated[str, Field(max_length=64)] | None = None
