@@ -91,7 +91,10 @@ POST /webhooks/{webhook_id}/replay  POST /webhooks/{webhook_id}/rotate
 ADMIN = """
 GET /api/sessions  DELETE /api/sessions/{session_id}  GET /api/mappings/assignments
 POST /api/mappings/{name}/assignments  DELETE /api/mappings/{name}/assignments
-POST /api/jobs/{job_id}/boost
+POST /api/jobs/{job_id}/boost  GET /api/admin/overview  POST /api/admin/jobs/{job_id}/{action}
+POST /api/admin/retry  GET /api/admin/audit  GET /api/admin/audit/verify  GET /admin
+GET /admin/audit  POST /admin/jobs/{job_id}/boost  POST /admin/jobs/{job_id}/{action}
+POST /admin/retry  POST /admin/sources/{name}/{action}  POST /admin/sessions/{session_id}/end
 """
 SIGNED = {"GET /files/{key:path}", "GET /links/{job_id}", "PUT /api/uploads/{upload_id}/content"}
 # Has no end.
@@ -206,7 +209,7 @@ async def make_victim(site: Site, client: httpx2.AsyncClient, pool: Pool) -> Vic
     job = sent.json()["job"]
     await complete(site, job["id"], json.dumps({"pages": [], "text": CANARY}).encode())
     ids = {"job_id": job["id"], "task_id": job["id"], "document_id": job["document_id"]}
-    ids |= {"verb": "approve", "name": "nobodys"}
+    ids |= {"verb": "approve", "action": "cancel", "name": "nobodys"}
     given = {
         "owner": owner, "job": UUID(job["id"]), "document": UUID(job["document_id"]),
         "canary": CANARY,

@@ -12,7 +12,9 @@ from docmill.accounts import adoption, keys, queries
 from docmill.accounts.queries import ApiKey, OpenSession
 from docmill.core import owners
 from docmill.core.faults import DocmillError
-from docmill.db.pool import read_connection, write
+from docmill.db import audit
+from docmill.db.audit import AuditedAction
+from docmill.db.pool import Connection, read_connection, write
 from docmill.documents import quotas
 from docmill.web import auth, json_body, problems
 from docmill.web.json_body import whole_number
@@ -210,9 +212,16 @@ async def end_session(session_id: str, site: CurrentSite, owner: CurrentOwner) -
     """Whoever holds its cookie comes as a stranger from then on, everywhere within 2 seconds.
     What the session owns stays."""
     auth.check_admin(owner)
-    ended = await write(site.pool, lambda conn: queries.end_session(conn, session_id))
-    if not ended:
-        raise DocmillError("SESSION_NOT_FOUND")
+
+    async def end(conn: Connection) -> list[str]:
+        found = await queries.end_session(conn, session_id)
+        if not found:
+            raise DocmillError("SESSION_NOT_FOUND")
+        done = AuditedAction(owner.key, "session.end", f"session:{session_id}")
+        await audit.record(conn, done, after={"ended": len(found)})
+        return found
+
+    ended = await write(site.pool, end)
     site.auth.sessions.forget()
     site.auth.signed_in.forget(session_id)
     return Ended(ended=len(ended))

@@ -393,12 +393,14 @@ class MenuEntry:
     - `section`: what the page's template calls itself (`{% set section = "search" %}`).
     - `address`, `title`: where it leads and what it says.
     - `position`: smaller is further left; the queue is 0, the API 100.
+    - `admin`: only administrators see it.
     """
 
     section: str
     address: str
     title: str
     position: int = 50
+    admin: bool = False
 
 
 @dataclass(frozen=True, slots=True)

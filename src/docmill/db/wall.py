@@ -110,10 +110,21 @@ async def find_gap(conn: Connection) -> str | None:
     return f"the table {row[0]} is open, or closed altogether" if row and row[0] else None
 
 
+# A view that shows whoever asks what they may see of its tables needs no policy of its own.
 RAISE_WALL: Final = """
-DO $$ BEGIN
+DO $$ DECLARE
+    one regclass;
+BEGIN
     IF to_regprocedure('docmill_raise_wall()') IS NOT NULL THEN
         PERFORM docmill_raise_wall();
+    END IF;
+    IF EXISTS (SELECT FROM pg_roles WHERE rolname = 'docmill_web') THEN
+        FOR one IN SELECT oid::regclass FROM pg_class
+                    WHERE relnamespace = current_schema()::regnamespace AND relkind = 'v'
+                      AND reloptions @> ARRAY['security_invoker=true']
+                      AND pg_has_role(relowner, 'USAGE') LOOP
+            EXECUTE format('GRANT SELECT ON %s TO docmill_web', one);
+        END LOOP;
     END IF;
 END $$
 """

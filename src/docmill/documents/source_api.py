@@ -6,6 +6,8 @@ from pydantic import BaseModel, Field
 from docmill.core.faults import DocmillError
 from docmill.core.owners import Owner
 from docmill.core.texts import clean_text
+from docmill.db import audit
+from docmill.db.audit import AuditedAction
 from docmill.db.pool import Connection, read_connection, write
 from docmill.documents import sources
 from docmill.documents.sources import SourceRow
@@ -88,11 +90,20 @@ async def change_pause(site: Site, owner: Owner, name: str, *, paused: bool) -> 
     auth.widen_for_admin(owner)
 
     async def change(conn: Connection) -> SourceRow:
-        if name in {row.name for row in await sources.list_rows(conn, owner)}:
-            await sources.set_paused(conn, name, paused=paused, by=owner.key)
-        for row in await sources.list_rows(conn, owner):
-            if row.name == name:
-                return row
-        raise DocmillError("NOT_FOUND", source=clean_text(name)[:64])
+        was = await _find_row(conn, owner, name)
+        await sources.set_paused(conn, name, paused=paused, by=owner.key)
+        row = await _find_row(conn, owner, name)
+        action = "source.pause" if paused else "source.resume"
+        done = AuditedAction(owner.key, action, f"source:{name}")
+        before, after = ({"paused_at": one.paused_at} for one in (was, row))
+        await audit.record(conn, done, before=before, after=after)
+        return row
 
     return await write(site.pool, change)
+
+
+async def _find_row(conn: Connection, owner: Owner, name: str) -> SourceRow:
+    for row in await sources.list_rows(conn, owner):
+        if row.name == name:
+            return row
+    raise DocmillError("NOT_FOUND", source=clean_text(name)[:64])

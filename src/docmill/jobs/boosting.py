@@ -9,6 +9,8 @@ from pydantic.alias_generators import to_camel
 from docmill.core.faults import DocmillError
 from docmill.core.jobs import Job, Status
 from docmill.core.owners import Owner
+from docmill.db import audit
+from docmill.db.audit import AuditedAction
 from docmill.db.pool import Connection, write
 from docmill.queue.boost import move_ahead, raise_priority
 from docmill.queue.enqueue import find_job_by_text, find_own_job
@@ -65,4 +67,9 @@ async def _boost(conn: Connection, owner: Owner, job_id: str) -> Job:
     granted = BOOSTED if owner.admin else owner.priority
     if not await raise_priority(conn, job.id, granted):
         await move_ahead(conn, job.id)
-    return await find_job_by_text(conn, job_id)
+    boosted = await find_job_by_text(conn, job_id)
+    if owner.admin:
+        done = AuditedAction(owner.key, "job.boost", f"job:{job.id}")
+        before, after = {"priority": job.priority}, {"priority": boosted.priority}
+        await audit.record(conn, done, before=before, after=after)
+    return boosted

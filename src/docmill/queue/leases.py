@@ -124,6 +124,21 @@ async def find_held(conn: Connection, worker: str) -> list[Claimed]:
         return await (await cur.execute(FIND_HELD, (worker,))).fetchall()
 
 
+FIND_CLAIMED: Final = """
+SELECT j.id, j.document_id, j.owner, j.pipeline, j.mapping, j.options, j.duplicate_of, j.claim,
+       j.attempt_count, d.upload_key, d.original_filename, d.content_type, d.bytes, d.sha256,
+       j.long, d.source
+  FROM jobs j JOIN documents d ON d.id = j.document_id
+ WHERE j.status = 'processing' AND j.id = %s FOR UPDATE OF j
+"""
+
+
+async def find_claimed(conn: Connection, job_id: JobId) -> Claimed | None:
+    """The job, if a worker holds it; locked."""
+    async with conn.cursor(row_factory=class_row(Claimed)) as cur:
+        return await (await cur.execute(FIND_CLAIMED, (job_id,))).fetchone()
+
+
 @dataclass(frozen=True, slots=True)
 class WorkerRow:
     id: str

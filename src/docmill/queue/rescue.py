@@ -9,7 +9,7 @@ import structlog
 
 from docmill.core import failpoints
 from docmill.core.faults import FAULTS
-from docmill.core.jobs import Claimed, JobId, LeaseLost, settle
+from docmill.core.jobs import Claimed, JobId, LeaseLost, Retry, settle
 from docmill.db.notify import Notifier
 from docmill.db.pool import Connection, Pool
 from docmill.queue import leases, spool
@@ -84,6 +84,19 @@ async def take_back(conn: Connection, rules: WorkerConfig, me: Identity) -> list
     ]
     moved = await queue_settle.write_settlements(conn, settlements) if settlements else set[JobId]()
     return [item for item in settlements if item.job.id in moved]
+
+
+async def clear_lease(conn: Connection, job_id: JobId) -> bool:
+    """Take a job from its worker, back into the queue: as a lost one, however often it was tried.
+
+    False where no worker holds it. The worker's later writes find that it is not theirs any more.
+    """
+    job = await leases.find_claimed(conn, job_id)
+    if job is None:
+        return False
+    once_more = Retry(attempts=job.attempt_count + 1)
+    move = settle(job, LeaseLost(), retry=once_more, chance=0)
+    return bool(await queue_settle.write_settlements(conn, [Settlement(job, move)]))
 
 
 async def fail_waiting_jobs(upkeep: Upkeep) -> int:

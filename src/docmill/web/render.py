@@ -48,10 +48,17 @@ def static_url(name: str) -> str:
 QUEUE: Final = MenuEntry("queue", "/queue", "Queue", position=0)
 DOCUMENTS: Final = MenuEntry("documents", "/documents", "Documents", position=5)
 API: Final = MenuEntry("docs", "/docs", "API", position=100)
+# Whether who looks at a page looks after the installation.
+IS_ADMIN: Final[ContextVar[bool]] = ContextVar("is_admin", default=False)
 
 
 def list_menu() -> list[MenuEntry]:
-    entries = (one for room in find_rooms().rooms.values() for one in room.menu)
+    entries = (
+        one
+        for room in find_rooms().rooms.values()
+        for one in room.menu
+        if IS_ADMIN.get() or not one.admin
+    )
     return sorted((QUEUE, DOCUMENTS, *entries, API), key=lambda one: one.position)
 
 

@@ -75,6 +75,7 @@ async def identify_owner(request: Request, site: CurrentSite) -> Owner:
     else:  # who sends something is not sent away for a moment's trouble
         owner = await try_again(lambda: site.auth.identify(request))
     request.state.owner = owner.key
+    render.IS_ADMIN.set(owner.admin)
     if site.config.sign_in.issuer:
         person = getattr(request.state, "signed_in", None)
         render.VISITOR.set(render.Visitor(person is not None, person.name if person else ""))

@@ -1,0 +1,1 @@
+"""What an administrator sees of everybody's work, and does about it."""
