@@ -1,6 +1,7 @@
 """The package of docs/extend.md, installed and run: a pipeline with a table, pages, a format and
 a command of its own, written against the plug-in contract alone."""
 
+import importlib.util
 import re
 import subprocess
 import sys
@@ -19,7 +20,7 @@ NOTE = "three short words"
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where the package is, built and installed as pip does, without the network."""
+    """Where the package is, built and installed as pip or uv does, without the network."""
     folder = tmp_path_factory.mktemp("extend")
     for name, text in FILE.findall(DOCS.read_text("utf-8")):
         path = folder / name
@@ -27,7 +28,10 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
         path.write_text(text, "utf-8")
     target = folder / "site"
     offline = ("--no-index", "--no-deps", "--no-build-isolation", "--quiet")
-    words = (sys.executable, "-m", "pip", "install", *offline, "--target", str(target))
+    pip = (sys.executable, "-m", "pip", "install")
+    if importlib.util.find_spec("pip") is None:  # a virtual environment that uv made
+        pip = ("uv", "pip", "install", "--python", sys.executable)
+    words = (*pip, *offline, "--target", str(target))
     subprocess.run([*words, str(folder / "docmill-wordcount")], check=True, timeout=SOON)
     return target
 

@@ -49,6 +49,8 @@ def acknowledged(house: House) -> None:
 def test_every_failpoint_is_tried() -> None:
     asked = {"answer.kept", "step.kept", "webhook.sent"}  # in test_services, test_long, webhooks
     moved = {"move.copied", "move.left"}  # in tests/processes/test_storage
+    moved |= {"embed.added", "embed.dropped"}  # in test_vectors
+    moved |= {"batch.listed", "batch.read", "batch.put"}  # in tests/batch
     polled = {*TAKING, *FILING}  # in tests/ingest
     parts = {name for name in failpoints.NAMES if name.startswith("part.")}  # in test_parts
     assert {*ACCEPTING, *WORKING, *RETIRING, *asked, *moved, *polled, *parts} == failpoints.NAMES
