@@ -19,11 +19,11 @@ def test_the_page_is_in_order_and_nothing_scrolls_sideways(page: Page) -> None:
 
 def test_a_route_is_found_by_its_words(page: Page) -> None:
     page.goto("/docs")
-    page.get_by_label("Find a route").fill("cancel")
+    page.get_by_label("Find a route").fill("read-as")
     found = page.get_by_role("navigation", name="API").locator("[data-route]:visible")
     expect(found).to_have_count(1)
     found.get_by_role("link").press("Enter")
-    expect(page).to_have_url(re.compile("#post--api-jobs--job-id--cancel$"))
+    expect(page).to_have_url(re.compile("#post--api-jobs--job-id--read-as$"))
 
 
 def test_routes_are_tried_with_files_parameters_and_json(page: Page) -> None:
