@@ -25,6 +25,8 @@ def a_bucket(pool: Pool, folder: Path, store: Store | None = None, **given: Any)
     """Over the folder `bucket`, with the service's own store beside it."""
     work, changes = Notifier(pool, WORK), Notifier(pool, CHANGES)
     own = PlacedStore(open_store(str(folder / "store")), pool)
+    if store:  # its address has options that only the test knows
+        own._opened[store.name] = store  # pyright: ignore[reportPrivateUsage]
     offer = PipelineCatalog({"extract": (PDF,)}, {})
     intake = Acceptor(pool, own, offer, work, changes, timedelta(days=7))
     watched = store or open_store(str(folder / "bucket"))

@@ -20,7 +20,7 @@ app = typer.Typer(
 )
 audit_app = typer.Typer(
     name="audit",
-    help="Who did what. For administrators.",
+    help="Who did what: list the audit log, or verify that nobody changed it. For administrators.",
     no_args_is_help=True,
     add_completion=False,
 )

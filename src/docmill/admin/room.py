@@ -18,7 +18,7 @@ room: Final = Room(
         Command(
             name="audit",
             target="docmill.admin.commands:audit_app",
-            summary="Who did what: list the audit log, find a row that was changed.",
+            summary="Who did what: list the audit log, or verify that nobody changed it.",
         ),
     ),
 )

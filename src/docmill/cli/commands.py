@@ -147,7 +147,7 @@ _OWN: Final = (
     Command(
         "documents",
         "docmill.documents.commands:list_documents",
-        "List documents with the state of each, why, and how often it was tried.",
+        "List documents with the state of each, why, and how often it was tried; newest first.",
     ),
     Command(
         "sources",
@@ -170,7 +170,7 @@ _OWN: Final = (
     Command(
         "embed",
         "docmill.processes.embed:embed_passages",
-        "Make the vectors of passages that have none, or of all by another model.",
+        "Make the vectors of passages that have none; with --again those of all by another model.",
         CARE,
     ),
     Command("config", "docmill.processes.config:app", "Show and check the configuration.", CARE),

@@ -28,7 +28,9 @@ FAULTS: Final = problems.fault_responses(
 class AssignmentRequest(BaseModel):
     """To one owner, or to a share of all of them."""
 
-    model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid", title="Assignment")
+    model_config: ClassVar[ConfigDict] = ConfigDict(
+        extra="forbid", title="Assignment", json_schema_extra={"examples": [{"percent": 10}]}
+    )
 
     owner: Annotated[str, Field(pattern=OWNER, max_length=200)] | None = None
     percent: Annotated[json_body.WholeNumber, Field(ge=1, le=100)] | None = None

@@ -13,7 +13,8 @@ room: Final = Room(
         Command(
             name="calibrate",
             target="docmill.owners.commands:calibrate",
-            summary="Fit confidence to what your people approved and changed.",
+            summary="Fit confidence to what your people approved and changed, in invoices and in "
+            "trades.",
         ),
         Command(
             name="settings",
