@@ -30,6 +30,7 @@ shots: setup-dev ## pictures of every page in every state, in shots/index.html
 
 bench: setup-dev ## measure speed, and compare with other queues
 	@$(BIN)/python -m bench.table
+	@$(BIN)/python -m bench.admin
 
 eval: setup-dev ## measure how well documents are read
 	@$(BIN)/python -m eval.table
@@ -41,11 +42,15 @@ chaos: setup-dev ## kill workers, the database and any process, and count what i
 	@$(BIN)/python -m bench.webhooks
 	@PYTHONPATH=tests $(BIN)/python -m bench.team --documents 300
 	@$(BIN)/python -m bench.batch
+	@$(BIN)/python -m bench.sweep
+	@$(BIN)/python -m bench.sweep --documents 600 --kills 8 --control forget
+	@$(BIN)/python -m bench.alerts
 
-fuzz: setup-dev ## feed mutated documents and strange layouts to every pipeline, and odd requests to the API
+fuzz: setup-dev ## feed mutated documents and strange layouts to every pipeline, odd requests to the API, and try properties longer
 	@$(BIN)/python -m bench.fuzz
 	@$(BIN)/python -m bench.layouts_fuzz
 	@$(BIN)/python -m bench.contract
+	@PROPERTY_EXAMPLES=100 $(BIN)/python -m pytest $(PYTEST) tests/properties
 
 reference: setup ## write docs/reference again from the code
 	@$(BIN)/python scripts/reference.py
@@ -64,9 +69,9 @@ lock: ## pin again after a change in pyproject.toml; UPGRADE=--upgrade for newer
 	@$(COMPILE) pyproject.toml --extra ocr --group build -o requirements.lock >/dev/null
 	@$(COMPILE) --no-deps --no-header requirements-models.in -o src/docmill/processes/models.lock >/dev/null
 	@cat src/docmill/processes/models.lock >> requirements.lock
-	@$(COMPILE) pyproject.toml --extra ocr --extra einvoice --extra s3 --extra gcs --extra azure --extra azure-reader --extra redis --group build -c requirements.lock -o deploy/requirements.lock >/dev/null
+	@$(COMPILE) pyproject.toml --extra ocr --extra einvoice --extra s3 --extra gcs --extra azure --extra azure-reader --extra otel --extra redis --group build -c requirements.lock -o deploy/requirements.lock >/dev/null
 	@cat src/docmill/processes/models.lock >> deploy/requirements.lock
-	@$(COMPILE) pyproject.toml --extra einvoice --extra s3 --extra gcs --extra azure --extra azure-reader --extra redis --extra batch --group dev --group bench -c requirements.lock -o requirements-dev.lock >/dev/null
+	@$(COMPILE) pyproject.toml --extra einvoice --extra s3 --extra gcs --extra azure --extra azure-reader --extra otel --extra redis --extra batch --group dev --group bench -c requirements.lock -o requirements-dev.lock >/dev/null
 	@$(COMPILE) --group engines -c requirements.lock -c requirements-dev.lock -o requirements-engines.lock >/dev/null
 	@if grep -nE '://|^ *--(extra-)?index|^ *--find' requirements.lock requirements-dev.lock requirements-engines.lock deploy/requirements.lock; then \
 		echo "a lock names a registry"; exit 1; fi

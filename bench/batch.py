@@ -1,6 +1,7 @@
 """Batches under fire: drivers and workers are killed with seeds, and every row is counted.
 
-`python -m bench.batch [--documents 120] [--hostile 12] [--kills 5] [--seed 1] [--engine NAME ...]`.
+`python -m bench.batch [--documents 120] [--hostile 12] [--kills 6] [--seed 1] [--small]
+[--engine NAME ...]`.
 The engines `ray-data`, `spark` and `dask` are the programs of docs/operate/batch.md; one that can't
 be imported is left out, and said so. The whole form has 2,000 documents, 200 of them hostile.
 """
@@ -21,19 +22,21 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from statistics import median
 from typing import Any, Final
 
-import pyarrow as pa
-import pyarrow.parquet as pq
-
 from bench.ground import DOCMILL, ROOT
+from docmill.batch.arrow import pa, pq
 from docmill.batch.schema import MEASURED
+from eval.pdf import make_pdf
 
 CORPUS: Final = ROOT.parent / "shared" / "corpus"
 GOOD: Final = ("invoices", "invoices_more", "invoices_id", "trades", "trades_more")
 PIPELINE: Final = "extract"
 LIMIT: Final = 3600.0
-STRICT_FROM: Final = 500
+# Documents of the command that measures what a start costs.
+FEW: Final = 4
+DRIVER, ACTOR, READER = "driver", "actor", "reader"
 # Ray gives up its own start after 30 s: on a busy machine the same command is given again.
 STARTS: Final = 4
 # What the programs of the page need to be imported.
@@ -76,6 +79,14 @@ def make_documents(folder: Path, *, count: int, hostile: int, chance: random.Ran
         (place / f"{number:05d}.pdf").write_bytes(path.read_bytes() + b"\n%% %d\n" % number)
 
 
+def make_letters(folder: Path, count: int) -> None:
+    """Documents that cost next to nothing."""
+    folder.mkdir(parents=True)
+    for number in range(count):
+        lines = [(72, 72, f"Letter number {number}"), (72, 100, f"Reference: R-{number:06}")]
+        (folder / f"{number:05d}.pdf").write_bytes(make_pdf([lines]))
+
+
 def read_rows(folder: Path) -> list[dict[str, Any]]:
     """By key, without what two readings may differ in."""
     tables = [pq.read_table(path) for path in sorted(folder.glob("*.parquet"))]
@@ -109,13 +120,19 @@ def descendants(pid: int) -> Iterator[int]:
         waiting += children
 
 
-def is_worker(pid: int) -> bool:
-    """A process that reads: a fork server, one of its children, an actor of Ray."""
+def find_kind(pid: int) -> str | None:
+    """What is killed besides drivers: an actor of Ray, or a fork server or one of its children."""
     try:
         words = Path(f"/proc/{pid}/cmdline").read_bytes()
     except OSError:
-        return False
-    return b"docmill.sandbox.fork_server" in words or words.startswith(b"ray::ShardActor")
+        return None
+    if words.startswith(b"ray::ShardActor"):
+        return ACTOR
+    return READER if b"docmill.sandbox.fork_server" in words else None
+
+
+def find_workers(pid: int) -> dict[int, str]:
+    return {each: kind for each in descendants(pid) if (kind := find_kind(each))}
 
 
 def kill(pid: int) -> None:
@@ -139,6 +156,7 @@ class Hunt:
     """Runs one batch to its end, and kills on the way. Parts that were seen must stay."""
 
     def __init__(self, words: list[str], out: Path, log: Path, chance: random.Random) -> None:
+        self._kinds: list[str] = [DRIVER, READER, *([ACTOR] if "ray" in words else [])]
         self.killed: Counter[str] = Counter()
         self.seen: dict[str, str] = {}
         self._words: list[str] = words
@@ -148,8 +166,10 @@ class Hunt:
 
     def run(self, kills: int) -> int:
         process = begin(self._words, self._log)
-        for _ in range(kills):
-            process = self._strike(process)
+        for turn in range(kills):
+            if turn % len(self._kinds) == 0:
+                self._chance.shuffle(self._kinds)
+            process = self._strike(process, self._kinds[turn % len(self._kinds)])
         while (code := process.wait(LIMIT)) and self.killed["itself"] < STARTS:
             self.killed["itself"] += 1
             process = begin(self._words, self._log)
@@ -163,28 +183,28 @@ class Hunt:
     def changed(self) -> int:
         return sum(digest(self._out / "parts" / name) != was for name, was in self.seen.items())
 
-    def _strike(self, process: Any) -> Any:
+    def _strike(self, process: Any, kind: str) -> Any:
         """When a chosen number of parts has come since, or a while has gone by."""
         parts, pause = self._chance.randint(0, 2), self._chance.uniform(0.2, 2.0)
         before = len(self.seen)
-        driver = self._chance.random() < 0.5
-        until = time.monotonic() + 120
+        until = time.monotonic() + 300
         while process.poll() is None and time.monotonic() < until:
             self.look()
-            workers = [pid for pid in descendants(process.pid) if is_worker(pid)]
+            workers = find_workers(process.pid)
             if workers and len(self.seen) - before >= parts:
                 break
             time.sleep(0.05)
         time.sleep(pause)
         if process.poll() is not None:
             return process
-        pids = list(descendants(process.pid))
-        workers = sorted(pid for pid in pids if is_worker(pid))
-        if workers and not driver:
-            self.killed["worker"] += 1
-            kill(self._chance.choice(workers))
+        workers = find_workers(process.pid)
+        hit = sorted(pid for pid, found in workers.items() if found == kind)
+        if hit:
+            self.killed[kind] += 1
+            kill(self._chance.choice(hit))
             return process
-        self.killed["driver"] += 1
+        self.killed[DRIVER] += 1
+        pids = list(descendants(process.pid))
         process.kill()
         end_tree(process, pids)
         return begin(self._words, self._log)
@@ -220,15 +240,41 @@ def time_command(*words: str | Path) -> Pace:
     return Pace(time.monotonic() - began, cpu)
 
 
-def check_pace(figures: Figures, source: Path, folder: Path, *, strict: bool) -> None:
-    """The start of either weighs too much with few documents, and is then only told."""
-    single = time_command("read", PIPELINE, source, "--out", folder / "read", "--jobs", "2")
-    batch = time_command(*words_of(source, folder / "calm", "local", 50))
-    wall, cpu = single.wall / batch.wall, single.cpu / batch.cpu
-    print(f"docmill read {single.wall:.1f} s ({single.cpu:.1f} s of CPU),", end=" ")
-    print(f"docmill batch {batch.wall:.1f} s ({batch.cpu:.1f} s of CPU)")
-    says = f"pace: {wall:.2f} of docmill read by the clock, {cpu:.2f} by CPU (at least 0.85)"
-    figures.expect(wall > 0.85 or not strict, says)
+def check_pace(figures: Figures, source: Path, folder: Path) -> None:
+    """By the CPU of one more document: what either costs with few is taken off.
+
+    The clock is told and not judged: on a shared machine it measures the neighbours.
+    """
+    few = folder / "start"
+    make_letters(few, FEW)
+    spent = {
+        (name, place): [
+            time_command(*words)
+            for turn in range(1 if place == source else STARTS)
+            for words in [command(place, folder / f"{name}-{place.name}-{turn}")]
+        ]
+        for place in (few, source)
+        for name, command in (("read", words_to_read), ("batch", words_to_batch))
+    }
+    (folder / f"batch-{source.name}-0").rename(folder / "calm")
+    wall = [sum(one.wall for one in spent[name, source]) for name in ("read", "batch")]
+    cpu = [
+        sum(one.cpu for one in spent[name, source]) - median(one.cpu for one in spent[name, few])
+        for name in ("read", "batch")
+    ]
+    print(f"docmill read {wall[0]:.1f} s ({cpu[0]:.1f} s of CPU without its start),", end=" ")
+    print(f"docmill batch {wall[1]:.1f} s ({cpu[1]:.1f} s of CPU)")
+    ratio = cpu[0] / cpu[1]
+    says = f"pace: {ratio:.2f} of docmill read by CPU (at least 0.85),"
+    figures.expect(ratio > 0.85, f"{says} {wall[0] / wall[1]:.2f} by the clock")
+
+
+def words_to_read(source: Path, out: Path) -> list[str]:
+    return ["read", PIPELINE, str(source), "--out", str(out), "--jobs", "2"]
+
+
+def words_to_batch(source: Path, out: Path) -> list[str]:
+    return words_of(source, out, "local", 50)
 
 
 def drill_late_worker(source: Path, folder: Path, *, control: bool) -> bool:
@@ -271,6 +317,8 @@ def hunt_engines(given: Any, source: Path, folder: Path, figures: Figures, calm:
         code = hunt.run(given.kills)
         print(f"{engine}: killed {dict(hunt.killed)}, {time.monotonic() - began:.0f} s")
         figures.expect(code == 0, f"{engine}: it came to its end ({code})")
+        aims = {DRIVER, READER, ACTOR} if engine == "ray" else {DRIVER, READER}
+        figures.expect(aims <= {*hunt.killed}, f"{engine}: each of {sorted(aims)} was killed")
         check_rows(figures, engine, read_rows(out / "parts"), calm)
         figures.expect(not hunt.changed(), f"{engine}: {len(hunt.seen)} parts, none changed")
 
@@ -295,8 +343,11 @@ def run_programs(given: Any, source: Path, folder: Path, figures: Figures, calm:
 def compare(given: Any, folder: Path) -> Figures:
     figures, source = Figures(), folder / "in"
     chance = random.Random(given.seed)
-    make_documents(source, count=given.documents, hostile=given.hostile, chance=chance)
-    check_pace(figures, source, folder, strict=given.documents >= STRICT_FROM)
+    if given.small:
+        make_letters(source / "letters", given.documents - given.hostile)
+    count = given.hostile if given.small else given.documents
+    make_documents(source, count=count, hostile=given.hostile, chance=chance)
+    check_pace(figures, source, folder)
     calm = read_rows(folder / "calm" / "parts")
     figures.expect(len(calm) == given.documents, f"calm: {len(calm)} documents")
     print(dict(Counter(row["code"] or "ok" for row in calm)))
@@ -315,7 +366,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--documents", type=int, default=120)
     parser.add_argument("--hostile", type=int, default=12)
-    parser.add_argument("--kills", type=int, default=5)
+    parser.add_argument("--small", action="store_true", help="one-page letters, but the hostile")
+    parser.add_argument("--kills", type=int, default=6)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--engine", nargs="*", default=["local", "ray", *PROGRAMS])
     given = parser.parse_args()

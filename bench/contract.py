@@ -163,9 +163,6 @@ def configure(ids: Mapping[str, list[str | int]]) -> str:
         allowed = json.dumps([*ACCEPTED, *map(str, statuses)])
         lines += ["[[operations]]", f'include-name = "{method} {path}"']
         lines += [f"checks.positive_data_acceptance.expected-statuses = {allowed}"]
-    # GET of the same address is the page of documents, which is for people and not of the API.
-    lines += ["[[operations]]", 'include-name = "POST /documents"']
-    lines += ["checks.unsupported_method.enabled = false"]
     if "doomed" in ids:
         lines += ["[[operations]]", 'include-name = "DELETE /api/jobs/{job_id}"']
         lines += ["[operations.parameters]", _bind("path.job_id", "doomed")]

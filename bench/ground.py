@@ -36,6 +36,7 @@ class Ground:
     folder: Path
     url: str
     quick: bool
+    stop: Callable[[], None] = lambda: None  # the server, before the bench ends
 
     def database(self, name: str) -> str:
         """A new, empty database."""
@@ -62,9 +63,10 @@ def prepared(*, quick: bool) -> Generator[Ground]:
             with psycopg.connect(server.url) as conn:
                 for name in DURABLE:
                     assert conn.execute(f"SHOW {name}").fetchone() == ("on",), name
-            yield Ground(folder, server.url, quick)
+            yield Ground(folder, server.url, quick, server.stop)
         finally:
-            server.stop()
+            if server.running():
+                server.stop()
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -117,10 +119,10 @@ def started(*words: str, **environment: str) -> Generator[subprocess.Popen[str]]
 
 
 def web(ground: Ground, url: str) -> Any:
-    """`docmill web` with nothing but the upload limit changed."""
+    """`docmill web` with nothing changed but the limits of one owner, who is all of the load."""
     return serving(
         DOCMILL, "web", "--port", "0", "--data", str(ground.folder / "data"),
-        DATABASE_URL=url, DOCMILL_UPLOADS_PER_MINUTE="0",
+        DATABASE_URL=url, DOCMILL_UPLOADS_PER_MINUTE="0", DOCMILL_READS_PER_MINUTE="0",
     )  # fmt: skip
 
 

@@ -1,36 +1,88 @@
-"""Status requests: fifty who keep asking, and a thousand at once."""
+"""Status requests: fifty who keep asking, beside bare routes that send the same bytes, and a
+thousand at once.
+"""
 
 import asyncio
+import sys
 from collections.abc import Iterator
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import Final
 
 from bench.client import Client, Files, clients, flood, timed
-from bench.ground import Ground, Site, web
+from bench.ground import Ground, Site, serving, web
 from eval.rows import Pace, Row, spread
 
 CLIENTS: Final = 50
 CROWD: Final = 1000
+# Docmill and the bare routes in turn, so many times: other work on the machine meets them all.
+ROUNDS: Final = 3
 Asked = tuple[str, str]  # where to ask, and the cookie to ask with
 
 
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """One address of docmill's, and the bare routes that send what it sent."""
+
+    docmill: Pace
+    bare: Pace
+    row: Pace
+
+
 def measure(ground: Ground) -> Iterator[Row]:
-    count = ground.count(5000, 800)
-    with web(ground, ground.migrated("statuses")) as site:
-        job_id, cookie = asyncio.run(_a_job(site.port))
-        asked = f"/api/job-status/{job_id}", cookie
+    count, url = ground.count(5000, 800), ground.migrated("statuses")
+    with web(ground, url) as site:
+        queued, ended, cookie = asyncio.run(_two_jobs(site.port))
+        asked = f"/api/job-status/{queued}", cookie
         alone = asyncio.run(_steady(site, asked, 1, count // 10))
-        steady = asyncio.run(_steady(site, asked, CLIENTS, count))
-        whole = asyncio.run(_steady(site, (f"/api/jobs/{job_id}", cookie), CLIENTS, count))
+        named = {
+            "status of a queued job": asked,
+            "status of an ended job": (f"/api/job-status/{ended}", cookie),
+            "job with its history": (f"/api/jobs/{queued}", cookie),
+        }
+        paces = {what: _beside(ground, url, site, one, count) for what, one in named.items()}
         slowest, answered = asyncio.run(_at_once(site.port, asked))
     yield _row("status, one client", alone, floor=100)
-    yield _row(f"status, {CLIENTS} clients", steady, floor=100)
-    yield _row(f"job with its history, {CLIENTS} clients", whole)
+    for what, pace in paces.items():
+        floor = 100 if what.startswith("status") else None
+        yield _row(f"{what}, {CLIENTS} clients", pace.docmill, floor=floor)
+        yield from _compare(what, pace)
     yield Row(
         f"status, {CROWD} at once: slowest", f"{slowest:.0f} ms, {answered} answered",
         floor=f"{CROWD} answered", kept=answered == CROWD,
         figures={"ms": slowest, "answered": answered},
     )  # fmt: skip
+
+
+def _beside(ground: Ground, url: str, site: Site, asked: Asked, count: int) -> Beside:
+    path, cookie = asked
+    sent, job_id = ground.folder / "sent", path.rpartition("/")[2]
+    sent.write_bytes(asyncio.run(_body(site.port, asked)))
+    with serving(sys.executable, "-m", "bench.bare_route", str(sent), url) as bare:
+        contenders = (
+            (site, asked), (bare, (f"/bare/{job_id}", cookie)), (bare, (f"/row/{job_id}", cookie))
+        )  # fmt: skip
+        rounds = [
+            [asyncio.run(_steady(where, what, CLIENTS, count)) for where, what in contenders]
+            for _ in range(ROUNDS)
+        ]
+    return Beside(*(sorted(paces, key=_pace)[ROUNDS // 2] for paces in zip(*rounds, strict=True)))
+
+
+def _pace(pace: Pace) -> float:
+    return pace.per_second
+
+
+def _compare(what: str, paces: Beside) -> Iterator[Row]:
+    ours, figures = paces.docmill, asdict(paces)
+    for name, other in (("bare route", paces.bare), ("and one row read", paces.row)):
+        yield Row(
+            f"{what}: requests/s", f"{ours.per_second:.0f}/s", f"{name} {other.per_second:.0f}/s",
+            ours.per_second / other.per_second, figures=figures,
+        )  # fmt: skip
+        yield Row(
+            f"{what}: the server's CPU a request", f"{ours.cpu_ms:.2f} ms",
+            f"{name} {other.cpu_ms:.2f} ms", other.cpu_ms / ours.cpu_ms,
+        )  # fmt: skip
 
 
 def _row(what: str, pace: Pace, *, floor: int | None = None) -> Row:
@@ -43,10 +95,20 @@ def _row(what: str, pace: Pace, *, floor: int | None = None) -> Row:
     )  # fmt: skip
 
 
-async def _a_job(port: int) -> tuple[str, str]:
+async def _two_jobs(port: int) -> tuple[str, str, str]:
+    """One that is queued, one that has ended, and the cookie of their owner."""
     async with clients(port, 1) as (client,):
-        answer = await client.post("/api/upload", Files(200_000).body())
-        return answer.json()["jobId"], answer.cookie
+        answers = [await client.post("/api/upload", Files(200_000).body()) for _ in range(2)]
+        queued, ended = (answer.json()["jobId"] for answer in answers)
+        cancelled = await client.post(f"/api/jobs/{ended}/cancel", [])
+        assert cancelled.status == 200, cancelled
+        return queued, ended, client.cookie
+
+
+async def _body(port: int, asked: Asked) -> bytes:
+    path, cookie = asked
+    async with clients(port, 1, cookie) as (client,):
+        return (await client.get(path)).body
 
 
 async def _steady(site: Site, asked: Asked, number: int, count: int) -> Pace:

@@ -16,6 +16,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Generator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -44,6 +45,9 @@ from eval.pdf import make_pdf
 DOCMILL: Final = str(Path(sys.executable).with_name("docmill"))
 SECRETS: Final = {"POSTGRES_PASSWORD": "unused", "MINIO_ROOT_PASSWORD": "secret-of-the-store"}
 BUCKETS: Final = ("docmill-store", "docmill-bucket")
+SENDERS: Final = 4
+# One in so many is read with passages and vectors; the others are cheap.
+WITH_VECTORS: Final = 10
 # A lost job is found soon and tried at once, so that a run takes minutes and not hours.
 HURRIED: Final = {
     "DOCMILL_RETRY_SECONDS": "0",
@@ -244,26 +248,35 @@ def make_document(number: int) -> bytes:
 
 async def send_documents(topology: Topology, sent: Sent, numbers: Sequence[int]) -> None:
     """Each until it is acknowledged once: a web process may die under it."""
-    ports = [one.port for name, one in topology.processes.items() if name.startswith("web-")]
     async with httpx2.AsyncClient(cookies=sent.cookies, timeout=60, trust_env=False) as http:
-        for number in numbers:
-            data = make_document(number)
-            for turn in range(600):
-                url = f"http://127.0.0.1:{ports[(number + turn) % len(ports)]}/api/upload"
-                if job_id := await _send(http, url, data, number):
-                    sent.documents[UUID(job_id)] = data
-                    break
-                await asyncio.sleep(0.2)
-            else:
-                raise RuntimeError(f"document {number} was never acknowledged")
+        await _send_some(topology, http, sent, numbers[:1])  # the others are of its session
+        shares = [numbers[turn::SENDERS] for turn in range(1, SENDERS + 1)]
+        await asyncio.gather(*(_send_some(topology, http, sent, share) for share in shares))
         sent.cookies = http.cookies
 
 
+async def _send_some(
+    topology: Topology, http: httpx2.AsyncClient, sent: Sent, numbers: Sequence[int]
+) -> None:
+    ports = [one.port for name, one in topology.processes.items() if name.startswith("web-")]
+    for number in numbers:
+        data = make_document(number)
+        for turn in range(600):
+            url = f"http://127.0.0.1:{ports[(number + turn) % len(ports)]}/api/upload"
+            if job_id := await _send(http, url, data, number):
+                sent.documents[UUID(job_id)] = data
+                break
+            await asyncio.sleep(0.2)
+        else:
+            raise RuntimeError(f"document {number} was never acknowledged")
+
+
 async def _send(http: httpx2.AsyncClient, url: str, data: bytes, number: int) -> str | None:
+    pipeline = "trades" if number % WITH_VECTORS else "extract"
     try:
         answer = await http.post(
             url, files={"file": (f"{number}.pdf", data, "application/pdf")},
-            data={"pipeline": "extract"}, headers={"Idempotency-Key": f"document-{number}"},
+            data={"pipeline": pipeline}, headers={"Idempotency-Key": f"document-{number}"},
         )  # fmt: skip
     except httpx2.TransportError:
         return None
@@ -272,13 +285,17 @@ async def _send(http: httpx2.AsyncClient, url: str, data: bytes, number: int) ->
 
 def count_wrong_bytes(topology: Topology, sent: Sent) -> int:
     """Originals that are not what was sent, and results that are not what their row says."""
-    wrong = 0
-    with httpx2.Client(cookies=sent.cookies, timeout=60, trust_env=False) as http:
-        for job_id, data in sent.documents.items():
-            original = http.get(f"{topology.web_url}/api/jobs/{job_id}/original")
-            result = http.get(f"{topology.web_url}/api/jobs/{job_id}/download")
-            wrong += original.content != data or not result.is_success
-    return wrong
+    with (
+        httpx2.Client(cookies=sent.cookies, timeout=60, trust_env=False) as http,
+        ThreadPoolExecutor(SENDERS) as threads,
+    ):
+
+        def is_wrong(job_id: UUID) -> bool:
+            place = f"{topology.web_url}/api/jobs/{job_id}"
+            original, result = http.get(f"{place}/original"), http.get(f"{place}/download")
+            return original.content != sent.documents[job_id] or not result.is_success
+
+        return sum(threads.map(is_wrong, sent.documents))
 
 
 def roll(topology: Topology, kinds: Sequence[str] = ("web", "worker", "poller", "upkeep")) -> None:

@@ -1,4 +1,6 @@
-"""Uploads: requests a second and latency, beside a handler that only streams, hashes and stores."""
+"""Uploads: requests a second and latency, beside a handler that only streams, hashes, stores and
+commits a row.
+"""
 
 import asyncio
 import sys
@@ -17,7 +19,8 @@ CROWD: Final = 100
 
 def measure(ground: Ground) -> Iterator[Row]:
     url, count = ground.migrated("uploads"), ground.count(1500, 200)
-    with serving(sys.executable, "-m", "bench.bare_upload", str(ground.folder / "bare")) as site:
+    words = (str(ground.folder / "bare"), ground.database("bare_upload"))
+    with serving(sys.executable, "-m", "bench.bare_upload", *words) as site:
         bare, bare_crowd = asyncio.run(_steady(site, count)), asyncio.run(_at_once(site))
     with web(ground, url) as site:
         ours, crowd = asyncio.run(_steady(site, count)), asyncio.run(_at_once(site))

@@ -17,7 +17,7 @@ from docmill.invoices.fields import value_at
 from docmill.invoices.scoring import HEAD, judge_invoice
 from eval.calibrating import DocumentTruth, FitRow
 from eval.fit_report import FitTask, parse_asked, run_fit
-from eval.readings import CORPUS, GENERATORS, Reading, read_set
+from eval.readings import CORPUS, Reading, read_set
 
 WRITTEN: Final = Path(__file__).parents[1] / "src/docmill/invoices/confidence.json"
 FOLDERS: Final = ("invoices", "invoices_more", "invoices_id")
@@ -29,14 +29,15 @@ MADE: Final = {
     "indonesian": 0.3,
     "letters": 0.3,
     "suppliers": 0.15,
+    "billers": 0.3,
 }
 
 
 def read_all(*, scans: bool = True, most: int = 0) -> list[Reading]:
     """Everything; `most` scans of each folder, spread over it, where all would take too long."""
     found: list[Reading] = []
-    for name in (*FOLDERS, *GENERATORS):
-        if name in GENERATORS or (CORPUS / name).is_dir():
+    for name in (*FOLDERS, *MADE):
+        if name in MADE or (CORPUS / name).is_dir():
             found += read_set(name, "invoice")
     for name in FOLDERS if scans else ():
         if (CORPUS / name).is_dir():

@@ -1,6 +1,6 @@
 """Fits how sure the values of trades are, as `eval.fit_confidence` does for invoices.
 
-python -m eval.fit_trade_confidence [--write] [--errors] [--no-scans]
+python -m eval.fit_trade_confidence [--write] [--errors] [--no-scans | --scans COUNT]
 
 A trade is what is approved, so a trade is here what a document is there. Every figure printed is of
 brokers that the fit has not seen (cross-validation by broker).
@@ -24,17 +24,18 @@ from eval.readings import CORPUS, Reading, read_set
 WRITTEN: Final = Path(__file__).parents[1] / "src/docmill/trades/confidence.json"
 FOLDERS: Final = ("trades", "trades_more")
 SCANNED: Final = "trades_more"
-MADE: Final = "brokers"
+MADE: Final = ("brokers", "papers")
 WEIGHT_OF_MADE: Final = 0.15
 TUNED: Final = 0.6  # what a broker counts that the reader was made with
 _TRADE: Final = re.compile(r"trades\[(\d+)\]\.(\w+)")
 
 
-def read_all(*, scans: bool) -> list[Reading]:
+def read_all(*, scans: bool, most: int = 0) -> list[Reading]:
+    """All that the fit looks at; `most` scans, where it is not nought."""
     names = [name for name in FOLDERS if (CORPUS / name).is_dir()]
-    found = [reading for name in (*names, MADE) for reading in read_set(name, "trades")]
+    found = [reading for name in (*names, *MADE) for reading in read_set(name, "trades")]
     if scans and SCANNED in names:
-        found += read_set(SCANNED, "trades", scans=True)
+        found += read_set(SCANNED, "trades", scans=True, most=most)
     return found
 
 
@@ -49,7 +50,7 @@ def judge_each(reading: Reading) -> dict[int, list[JudgedValue]]:
 
 def list_rows(reading: Reading) -> Iterator[FitRow]:
     known = TradeDescriber.of(reading.data, [text for *_, text in reading.texts])
-    weight = WEIGHT_OF_MADE if reading.set == MADE else 1.0 if reading.held else TUNED
+    weight = WEIGHT_OF_MADE if reading.set in MADE else 1.0 if reading.held else TUNED
     for index, values in judge_each(reading).items():
         for each in values:
             yield FitRow(
@@ -85,7 +86,7 @@ def name_trade(reading: Reading, index: int) -> str:
 
 def main(arguments: Sequence[str]) -> int:
     asked = parse_asked(arguments, __doc__)
-    readings = read_all(scans=not asked.no_scans)
+    readings = read_all(scans=not asked.no_scans, most=asked.scans)
     task = FitTask(
         rows=[row for reading in readings for row in list_rows(reading)],
         documents=judge_documents(readings),

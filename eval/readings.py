@@ -17,6 +17,8 @@ from typing import Any, Final
 from docmill.core.faults import DocmillError
 from docmill.core.plugins import PDF, Source, Tools
 from eval import (
+    billers,
+    broker_papers,
     broker_statements,
     indonesian,
     letters,
@@ -44,7 +46,14 @@ GENERATORS: Final[dict[str, Callable[[Path], None]]] = {
     "indonesian": lambda folder: indonesian.make(folder, 60, 12),
     "letters": letters.make,
     "brokers": lambda folder: broker_statements.make(folder, 340, 7),
+    "papers": lambda folder: broker_papers.make(folder, 236, 7),
     "suppliers": lambda folder: suppliers.make(folder, 210, 3),
+    "billers": lambda folder: billers.make(folder, 3, 1),
+}
+HOLDERS: Final = {
+    "structures": structures.is_held,
+    "suppliers": suppliers.is_held,
+    "billers": billers.is_held,
 }
 
 
@@ -73,12 +82,14 @@ class Reading:
             return False
         if self.set == "invoices_id":
             return self.group[-1] in "bd"
-        if self.set in {"structures", "suppliers"}:
-            return (structures if self.set == "structures" else suppliers).is_held(self.group)
+        if self.set in HOLDERS:
+            return HOLDERS[self.set](self.group)
         if self.set in {"trades", "trades_more"}:
             return score_trades.is_held(self.record["file"])
         if self.set == "brokers":
             return self.group in broker_statements.HELD
+        if self.set == "papers":
+            return broker_papers.is_held(self.group)
         return self.set == "letters" or bool(hashlib.sha1(self.group.encode()).digest()[0] % 2)
 
 

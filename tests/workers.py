@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 from datetime import timedelta
 
 from docmill.core.jobs import Retry
+from docmill.core.retention import RetentionRules
 from docmill.db.notify import CHANGES, WORK, Notifier
 from docmill.db.pool import Pool
 from docmill.jobs.retention import sweep
@@ -45,9 +46,10 @@ async def working(
             await changes.close()
 
 
-async def swept(pool: Pool, store: Store) -> None:
-    """Retention, once."""
+async def swept(pool: Pool, store: Store, rules: RetentionRules | None = None) -> None:
+    """Retention, once; without rules by what the rows say."""
     work, changes = Notifier(pool, WORK), Notifier(pool, CHANGES)
-    await sweep(Upkeep(pool, store, work, changes, WorkerConfig([]), leases.identify()))
+    me = leases.identify()
+    await sweep(Upkeep(pool, store, work, changes, WorkerConfig([]), me, retention=rules))
     await work.close()
     await changes.close()

@@ -1,4 +1,4 @@
-"""docmill's own queue: the real worker, with runs that return at once."""
+"""docmill's own queue: the real worker, with runs that return at once; on uvloop, as it runs."""
 
 import asyncio
 import logging
@@ -12,6 +12,7 @@ from uuid import UUID, uuid4
 
 import psycopg
 import structlog
+import uvloop
 
 from bench import filling
 from docmill.core.documents import NewDocument
@@ -56,7 +57,7 @@ def drain(url: str, batch: int) -> float:
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING))
     with psycopg.connect(url, autocommit=True) as conn:
         (left,) = conn.execute(LEFT).fetchone() or (0,)
-        asyncio.run(_drain(url, batch, left))
+        uvloop.run(_drain(url, batch, left))
         assert conn.execute(LEFT).fetchone() == (0,)
         return filling.speed(conn, ENDS)
 
@@ -98,7 +99,7 @@ def _result(job: Claimed) -> Finished:
 
 def work(url: str, report: Connection) -> None:
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING))
-    asyncio.run(_work(url, report))
+    uvloop.run(_work(url, report))
 
 
 async def _work(url: str, report: Connection) -> None:

@@ -19,6 +19,7 @@ from docmill.core.installed import MappingRules, PipelineCatalog, StartError
 from docmill.core.jobs import Retry
 from docmill.core.meters import Meter, Meters, measure_one
 from docmill.core.parts import Parts
+from docmill.core.retention import RetentionRules, StoredKind
 from docmill.db import migrate
 from docmill.db.notify import CHANGES, WORK, Notifier
 from docmill.db.pool import OUTAGES, Pool, open_pool
@@ -111,7 +112,8 @@ async def open_app(
     size, pooler = settings.database_connections, settings.database_pooler
     redis_url = settings.redis_url.get_secret_value() if settings.redis_url else None
     async with (
-        open_cache(redis_url) as cache,
+        # Behind a pooler nobody hears of a job that has ended and changes.
+        open_cache(redis_url, is_told=not pooler) as cache,
         open_pool(database_url, size=size, pooler=pooler) as pool,
     ):
         store = PlacedStore(own, pool, list_addresses(settings))
@@ -121,8 +123,11 @@ async def open_app(
             await pool.look_at_wall(conn)
         redis = cache if pooler and redis_url else None
         work, changes = Notifier(pool, WORK, redis), Notifier(pool, CHANGES, redis)
-        keep = timedelta(days=settings.keep_uploads_days)
-        acceptor = Acceptor(pool, store, catalog, work, changes, keep, settings.share_results)
+        rules = retention_rules(settings)
+        acceptor = Acceptor(
+            pool, store, catalog, work, changes, rules.uploads, settings.share_results,
+            rules.pipelines.get("uploads", {}),
+        )  # fmt: skip
         listen_url = redis_url if pooler else database_url
         try:
             yield App(
@@ -209,6 +214,8 @@ async def check_database(settings: Settings, database_url: str) -> None:
 NO_BUCKET: Final = "none"
 # The service by which invoices are converted elsewhere, as breakers and jobs know it.
 GATEWAY: Final = "gateway"
+# The pipelines whose results nobody wants gone after a month.
+KEPT_FOR_GOOD: Final = ("study",)
 # What comes by a bucket has nobody waiting for it: 5, 15 and 60 minutes.
 BUCKET_RETRY: Final = RetryRule(attempts=4, delays_seconds=(300, 900, 3600))
 
@@ -235,14 +242,41 @@ def _find_setting(settings: Settings, name: str) -> tuple[Any, ...]:
     return ()
 
 
+def retention_rules(settings: Settings) -> RetentionRules:
+    """By pipeline only what was said of it: null is for good, left out is as for all others."""
+    said: dict[StoredKind, dict[str, timedelta | None]] = {
+        "uploads": {},
+        "results": dict.fromkeys(KEPT_FOR_GOOD),
+    }
+    for name, rule in settings.retention.items():
+        if "uploads_days" in rule.model_fields_set:
+            said["uploads"][name] = _as_days(rule.uploads_days)
+        if "results_days" in rule.model_fields_set:
+            said["results"][name] = _as_days(rule.results_days)
+    return RetentionRules(
+        timedelta(days=settings.keep_uploads_days),
+        timedelta(days=settings.keep_results_days),
+        said,
+        settings.pressure_percent / 100,
+        timedelta(days=settings.pressure_uploads_days),
+        timedelta(days=settings.pressure_results_days),
+    )
+
+
+def _as_days(days: float | None) -> timedelta | None:
+    return None if days is None else timedelta(days=days)
+
+
 def worker_config(settings: Settings, installed: Sequence[str]) -> worker.WorkerConfig:
+    rules = retention_rules(settings)
     return configure(
         worker.WorkerConfig,
         settings,
         pipelines=settings.pipelines or tuple(installed),
         slots=settings.worker_slots,
         long_after=timedelta(seconds=settings.long_seconds),
-        keep=timedelta(days=settings.keep_results_days),
+        keep=rules.results,
+        keeps=rules.pipelines.get("results", {}),
         shares=ShareLimits(settings.owner_slots, settings.pipeline_slots),
         retry=_retry_rule(settings, RetryRule(attempts=settings.attempts)),
         retries={
@@ -262,7 +296,11 @@ def _retry_rule(settings: Settings, rule: RetryRule) -> Retry:
 
 
 def web_config(settings: Settings) -> WebConfig:
-    users = {"desk_users": settings.desk_users, "admin_users": settings.admin_users}
+    users = {
+        "desk_users": settings.desk_users,
+        "admin_users": settings.admin_users,
+        "admin_readers": settings.admin_readers,
+    }
     return configure(
         WebConfig,
         settings,
@@ -274,6 +312,7 @@ def web_config(settings: Settings) -> WebConfig:
         secure_cookies=settings.production,
         disk_limit=settings.disk_limit_percent / 100,
         switches=_find_switches(settings),
+        retention=retention_rules(settings),
     )
 
 
@@ -316,16 +355,19 @@ def upkeep_config(
         rescue_every=timedelta(seconds=settings.rescue_seconds),
         awaited={"invoice": GATEWAY} if settings.gateway_url else {},
         patience=timedelta(seconds=settings.breaker_patience_seconds),
+        retention=retention_rules(settings),
     )
 
 
 # The name by which workers tell how it is with the gateways, however many there are.
 # What every installation has; the other rooms are found by their entry points.
 PACKAGES: Final = ("docmill.jobs", "docmill.documents")
+# In the order in which they are tried: what programs poll comes first.
 ROUTERS: Final = (
+    status.router,
+    api.router,
     upload.router,
     direct.router,
-    api.router,
     boosting.router,
     read_as.router,
     downloads.router,
@@ -336,12 +378,12 @@ ROUTERS: Final = (
     source_api.router,
     documents_api.pages_router,
     documents_api.router,
-    status.router,
     events.router,
     catalog.router,
     pages.router,
     sample_pages.router,
     document_pages.router,
+    documents_pages.declared_router,
     documents_pages.router,
 )
 
@@ -355,7 +397,9 @@ def create_web(
     watched: WatchedBuckets | None = None,
 ) -> FastAPI:
     """`embed` makes the vectors of what people search for."""
-    site, live = _create_site(services, config), LiveChanges(services.pool, services.listen_url)
+    site = _create_site(services, config)
+    statuses = KeptStatuses(site.cache, site.metrics)
+    live = LiveChanges(services.pool, services.listen_url, statuses)
     shares = SharedRuns(sandbox)
     watched = watched or WatchedBuckets((WatchedBucket(owners.desk("trading")),))
     site.add(services.acceptor, live, Estimator(services.pool), SearchModel(embed))
@@ -363,7 +407,7 @@ def create_web(
     site.closers.append(live.close)
     site.metrics.rooms += [one(site.metrics) for one in (JobMetrics, TradeMetrics, WebhookMetrics)]
     site.add(SiteJobs(site), IdentityProvider(config.sign_in, services.pool))
-    site.add(KeptStatuses(site.cache, site.metrics), KeptLists(site.cache, site.metrics))
+    site.add(statuses, KeptLists(site.cache, site.metrics))
     rooms = [
         room
         for room in installed.find_rooms().rooms.values()

@@ -23,6 +23,14 @@ LARGEST_VALUE: Final = 1 << 20
 MEMORY_BYTES: Final = 64 << 20
 # A server that does not answer within this is slower than the database.
 REDIS_SECONDS: Final = 0.1
+# Counted in looks, not by the clock: after a moment in which the machine did not let us run, an
+# answer that is there already is found only after the time for it is over.
+LOOK_SECONDS: Final = 0.02
+LOOKS: Final = round(REDIS_SECONDS / LOOK_SECONDS)
+# While the database is away nobody else knows the answer: then it is waited for.
+PATIENT_LOOKS: Final = 20 * LOOKS
+# So many questions at once: each has a connection, and a crowd of them would open hundreds.
+AT_ONCE: Final = 16
 # How long it is left alone after that.
 REST_SECONDS: Final = 1.0
 PREFIX: Final = "docmill:"
@@ -57,9 +65,15 @@ class Cache(Protocol):
         """Whether it answered when it was last asked."""
         ...
 
-    async def get(self, key: str) -> bytes | None: ...
+    async def get(self, key: str, *, patient: bool = False) -> bytes | None:
+        """Who is patient waits longer, and asks one that was sick just now."""
+        ...
 
     async def put(self, key: str, value: bytes, *, keep: timedelta) -> None: ...
+
+    async def drop(self, key: str) -> bool:
+        """Whether the key is unknown now; a cache that can't be asked may have kept it."""
+        ...
 
     async def take(self, name: str, wanted: int, *, step: float, burst: int) -> Taken | None:
         """Tokens of a bucket that all processes share, one every `step` seconds.
@@ -88,7 +102,7 @@ class MemoryCache:
     def is_up(self) -> bool:
         return True
 
-    async def get(self, key: str) -> bytes | None:
+    async def get(self, key: str, *, patient: bool = False) -> bytes | None:
         found = self._kept.get(key)
         if found is None:
             return None
@@ -108,6 +122,10 @@ class MemoryCache:
         while self._bytes > self._most_bytes:
             self._drop(next(iter(self._kept)))
 
+    async def drop(self, key: str) -> bool:
+        self._drop(key)
+        return True
+
     async def take(self, name: str, wanted: int, *, step: float, burst: int) -> Taken | None:
         return None
 
@@ -120,25 +138,43 @@ class MemoryCache:
 
 
 class RedisCache:
-    """Redis or Valkey, for all web processes. While it is sick every key is unknown."""
+    """Redis or Valkey, for all web processes. While it is sick every key is unknown.
 
-    def __init__(self, client: Any, failures: tuple[type[BaseException], ...]) -> None:
+    What this process has put there it keeps as well, for when nobody else can be asked, if
+    (`is_told`) it is told to drop what the others change.
+    """
+
+    def __init__(
+        self, client: Any, failures: tuple[type[BaseException], ...], *, is_told: bool
+    ) -> None:
+        self._own: MemoryCache = MemoryCache()
+        self._is_told: bool = is_told
         self._client: Any = client
         self._failures: tuple[type[BaseException], ...] = failures
         self._rests_until: float = 0.0
         self._is_sick: bool = False
+        self._room: asyncio.Semaphore = asyncio.Semaphore(AT_ONCE)
 
     @property
     def is_up(self) -> bool:
         return not self._is_sick
 
-    async def get(self, key: str) -> bytes | None:
-        found = await self._ask("GET", PREFIX + key)
+    async def get(self, key: str, *, patient: bool = False) -> bytes | None:
+        if not patient:
+            found = await self._ask("GET", PREFIX + key)
+        elif (found := await self._own.get(key)) is None:
+            found = await self._ask_patiently("GET", PREFIX + key)
         return found if isinstance(found, bytes) else None
 
     async def put(self, key: str, value: bytes, *, keep: timedelta) -> None:
+        if self._is_told:
+            await self._own.put(key, value, keep=keep)
         if len(value) <= LARGEST_VALUE:
             await self._ask("SET", PREFIX + key, value, "PX", round(keep.total_seconds() * 1000))
+
+    async def drop(self, key: str) -> bool:
+        await self._own.drop(key)
+        return await self._ask("DEL", PREFIX + key) is not None
 
     async def take(self, name: str, wanted: int, *, step: float, burst: int) -> Taken | None:
         words = ("EVAL", TAKE, 1, f"{PREFIX}tokens:{name}", wanted, round(step * 1e6), burst)
@@ -149,10 +185,18 @@ class RedisCache:
         await self._ask("PUBLISH", PREFIX + channel, "")
 
     async def _ask(self, *words: Any) -> Any:
-        if time.monotonic() < self._rests_until:
-            return None
+        async with self._room:
+            if time.monotonic() < self._rests_until:
+                return None
+            return await self._ask_now(*words, looks=LOOKS)
+
+    async def _ask_patiently(self, *words: Any) -> Any:
+        async with self._room:
+            return await self._ask_now(*words, looks=PATIENT_LOOKS)
+
+    async def _ask_now(self, *words: Any, looks: int) -> Any:
         try:
-            async with asyncio.timeout(REDIS_SECONDS):
+            async with _limit_looks(looks):
                 answer = await self._client.execute_command(*words)
         except self._failures as exc:
             self._rests_until = time.monotonic() + REST_SECONDS
@@ -167,14 +211,37 @@ class RedisCache:
 
 
 @asynccontextmanager
-async def open_cache(redis_url: str | None) -> AsyncGenerator[Cache]:
-    """Redis where there is an address, else this process's memory."""
+async def _limit_looks(looks: int) -> AsyncGenerator[None]:
+    """As `asyncio.timeout`, for so many looks of a machine that lets us run."""
+    loop = asyncio.get_running_loop()
+
+    def look(left: int) -> None:
+        nonlocal timer
+        if left:
+            timer = loop.call_later(LOOK_SECONDS, look, left - 1)
+        else:
+            limit.reschedule(0)
+
+    async with asyncio.timeout(None) as limit:
+        timer = loop.call_later(LOOK_SECONDS, look, looks - 1)
+        try:
+            yield
+        finally:
+            timer.cancel()
+
+
+@asynccontextmanager
+async def open_cache(redis_url: str | None, *, is_told: bool = True) -> AsyncGenerator[Cache]:
+    """Redis where there is an address, else this process's memory.
+
+    `is_told`: whoever uses it hears what other processes change.
+    """
     if redis_url is None:
         yield MemoryCache()
         return
     client, failures = _connect(redis_url)
     try:
-        yield RedisCache(client, failures)
+        yield RedisCache(client, failures, is_told=is_told)
     finally:
         await client.aclose()
 
@@ -207,7 +274,7 @@ def _connect(redis_url: str) -> tuple[Any, tuple[type[BaseException], ...]]:
         raise CommandError("REDIS_URL needs the extra: pip install 'docmill[redis]'.") from exc
     try:
         client = cast(Any, redis.Redis).from_url(
-            redis_url, socket_connect_timeout=REDIS_SECONDS, health_check_interval=10
+            redis_url, socket_connect_timeout=PATIENT_LOOKS * LOOK_SECONDS, health_check_interval=10
         )
     except ValueError as exc:
         raise CommandError(f"REDIS_URL can't be used: {exc}.") from exc

@@ -33,6 +33,7 @@ HOUR = timedelta(hours=1)
 # Tells nothing that is anybody's.
 OPEN = """
 GET /  GET /api/healthz  GET /health  GET /ready  GET /metrics  GET /docs  GET /version
+GET /api/receipts/key  GET /.well-known/docmill-receipts.json
 GET /api/pipelines  GET /api/mappings  GET /sign-in  GET /sign-in/callback  POST /sign-out
 GET /signed-out
 """
@@ -57,6 +58,7 @@ POST /api/uploads/{upload_id}/complete  PUT /api/uploads/{upload_id}/content
 POST /api/jobs/{job_id}/links  GET /links/{job_id}
 GET /api/jobs/{job_id}  POST /api/jobs/{job_id}/retry  POST /api/jobs/{job_id}/cancel
 DELETE /api/jobs/{job_id}  POST /api/jobs/{job_id}/read-as  GET /api/jobs/{job_id}/download
+GET /api/jobs/{job_id}/receipt
 GET /api/job-status/{job_id}  GET /api/jobs/{job_id}/partial  GET /api/jobs/{job_id}/original
 GET /files/{key:path}  GET /api/jobs/{job_id}/pages/{number}.png
 GET /api/jobs/{job_id}/pages/{number}.json  GET /api/documents/{document_id}/pdf
@@ -95,6 +97,11 @@ POST /api/jobs/{job_id}/boost  GET /api/admin/overview  POST /api/admin/jobs/{jo
 POST /api/admin/retry  GET /api/admin/audit  GET /api/admin/audit/verify  GET /admin
 GET /admin/audit  POST /admin/jobs/{job_id}/boost  POST /admin/jobs/{job_id}/{action}
 POST /admin/retry  POST /admin/sources/{name}/{action}  POST /admin/sessions/{session_id}/end
+GET /api/admin/cost  GET /api/admin/retention  PUT /api/admin/retention  POST /api/admin/sweep
+POST /api/admin/services/{service}/pause  POST /api/admin/services/{service}/resume
+GET /admin/cost  GET /admin/retention  POST /admin/sweep  POST /admin/reprocess
+POST /api/admin/reprocess
+POST /admin/services/{service}/pause  POST /admin/services/{service}/resume
 """
 SIGNED = {"GET /files/{key:path}", "GET /links/{job_id}", "PUT /api/uploads/{upload_id}/content"}
 # Has no end.
@@ -209,7 +216,7 @@ async def make_victim(site: Site, client: httpx2.AsyncClient, pool: Pool) -> Vic
     job = sent.json()["job"]
     await complete(site, job["id"], json.dumps({"pages": [], "text": CANARY}).encode())
     ids = {"job_id": job["id"], "task_id": job["id"], "document_id": job["document_id"]}
-    ids |= {"verb": "approve", "action": "cancel", "name": "nobodys"}
+    ids |= {"verb": "approve", "action": "cancel", "name": "nobodys", "service": "openai"}
     given = {
         "owner": owner, "job": UUID(job["id"]), "document": UUID(job["document_id"]),
         "canary": CANARY,

@@ -25,6 +25,7 @@ from docmill.storage.local import LocalStore
 from terminal import Terminal, letter
 
 READ = ("--pipeline", "extract", "--shard", "3")
+INTO = ("--into", "postgresql://127.0.0.1:9/none", "--owner")
 BATCH = typer.Typer()
 BATCH.command()(run_batch)
 
@@ -118,6 +119,7 @@ def test_what_failed_is_read_again_and_takes_the_place_of_the_failure(
 
 
 class NobodyWatches:
+    def list(self, documents: int) -> None: ...
     def expect(self, documents: int) -> None: ...
     def skip(self, documents: int) -> None: ...
     def add(self, documents: int, failed: int) -> None: ...
@@ -180,13 +182,30 @@ def refuse_cases(source: Path) -> Sequence[tuple[tuple[str | Path, ...], str]]:
         ((source, source / "out", *READ), "OUT lies inside IN"),
         ((source, source.parent, *READ), "OUT is not empty, and holds no batch"),
         ((source, out.with_name("3"), "--pipeline", "nonsense"), "there is no 'nonsense'"),
+        ((source, source / "0.pdf" / "out", *READ), "This folder can't be used"),
+        ((source, "gs://none/out", *READ), "There are no credentials for gs://none"),
+        ((source, out.with_name("4"), *READ, *INTO, "ann"), "'ann' is no owner"),
+        ((source, out.with_name("5"), *READ, *INTO, "user:ann"), "database can't be reached"),
         ((source, out, *READ, "--limit", "1"), "another batch: source"),
     ]
 
 
-def test_what_cannot_be_done_is_said(source: Path) -> None:
+def test_what_cannot_be_done_is_said_before_anything_is_read(
+    source: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GOOGLE_APPLICATION_CREDENTIALS", str(source / "none.json"))
     for words, says in refuse_cases(source):
         assert says in complain_of(*words), words
+    assert not [*source.parent.rglob("*.parquet")]
+
+
+def test_a_long_list_tells_how_far_it_is(
+    source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("docmill.processes.batch.LINE_SECONDS", 0.0)
+    told = run(source, tmp_path / "out", *READ, "--limit", "4", "--json").splitlines()
+    listing = [line["documents"] for line in map(json.loads, told) if line["event"] == "listing"]
+    assert listing == [3, 4]
 
 
 def test_an_output_is_one_batch_and_a_trial_reads_only_some(source: Path, tmp_path: Path) -> None:

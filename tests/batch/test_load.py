@@ -29,6 +29,7 @@ class CountingWatch:
     def __init__(self) -> None:
         self.skipped: int = 0
 
+    def list(self, documents: int) -> None: ...
     def expect(self, documents: int) -> None: ...
     def skip(self, documents: int) -> None:
         self.skipped += documents
@@ -62,7 +63,7 @@ async def test_parts_become_documents_results_fields_chunks_and_trades_once(
     texts = read("extract", a=letter("Total: 1.00"), b=letter("Total: 2.00"), bad=b"%PDF-1.4 cut")
     await put(out, "00000000-a", texts)
     await put(out, "00000001-b", read("trades", note=note(*GERMAN)))
-    target = load.Target(pool, store, ANN, None, timedelta(days=7))
+    target = load.LoadTarget(pool, store, ANN, None, timedelta(days=7))
     assert await load.load_parts(out, target, CountingWatch()) == 3
     statuses = "SELECT pipeline, status FROM jobs ORDER BY 1"
     done = [("extract", "complete"), ("extract", "complete"), ("trades", "complete")]
@@ -81,7 +82,7 @@ async def test_parts_become_documents_results_fields_chunks_and_trades_once(
     assert watch.skipped == 1, "a part that is as it was is not looked at"
     assert await load.load_parts(out, target, CountingWatch()) == 0
     assert await ask(pool, "SELECT count(*), count(DISTINCT document_id) FROM jobs") == [(4, 4)]
-    other = load.Target(pool, store, BOB, None, timedelta(days=7))
+    other = load.LoadTarget(pool, store, BOB, None, timedelta(days=7))
     with pytest.raises(CommandError, match="were loaded for user:ann"):
         await load.load_parts(out, other, CountingWatch())
 

@@ -1,7 +1,9 @@
 """What a person does on the queue page, and the files they have."""
 
 import base64
+from datetime import timedelta
 from typing import Any
+from uuid import UUID
 
 import psycopg
 from playwright.sync_api import FilePayload, Locator, Page, expect
@@ -93,5 +95,6 @@ def expire(page: Page, name: str, database_url: str) -> None:
     """What the daily sweep does to a result whose days are over."""
     address = page.get_by_role("link", name=name, exact=True).get_attribute("href") or ""
     with psycopg.connect(database_url) as conn:
-        conn.execute(results.EXPIRE, (address.rpartition("/")[2],))
+        args = {"ids": [UUID(address.rpartition("/")[2])], "anyway": True, "pressed": False}
+        conn.execute(results.EXPIRE, {**args, "short": timedelta()})
         conn.execute(notify.NOTIFY, (notify.CHANGES,))

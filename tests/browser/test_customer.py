@@ -1,5 +1,7 @@
 """A customer's page on another site: it uploads past docmill, polls, downloads and shares."""
 
+import atexit
+import socket
 import threading
 from collections.abc import Iterator, Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -10,11 +12,13 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from browser.conftest import SOON_MS, Grounds
-from emulators import free_port
 from pdfs import make_pdf
 from waits import PATIENCE
 
-PORT = free_port()
+# Held until their server takes it: the settings of ours name it minutes before.
+RESERVED = socket.create_server(("127.0.0.1", 0))
+atexit.register(RESERVED.close)
+PORT: int = RESERVED.getsockname()[1]
 # Another name, so another site to a browser: no cookie of docmill's goes with its requests.
 THEIRS = f"http://localhost:{PORT}"
 SETTINGS: Mapping[str, str] = {"DOCMILL_ORIGINS": THEIRS, "DOCMILL_DEFAULT_PIPELINE": "extract"}
@@ -68,6 +72,7 @@ class Theirs(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def theirs() -> Iterator[str]:
+    RESERVED.close()
     server = ThreadingHTTPServer(("127.0.0.1", PORT), Theirs)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     yield THEIRS

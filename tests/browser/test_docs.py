@@ -4,17 +4,32 @@ import re
 
 from playwright.sync_api import Page, expect
 
-from browser.eyes import Watch, axe_everywhere
+from browser.eyes import Watch, axe, axe_everywhere
 from browser.people import invoice
+
+# Two hundred sections are drawn by the same lines: all of them are looked at once, and in every
+# look one of each kind.
+KINDS = "#post--api-upload, #get--api-jobs--job-id, #patch--api-settings, [id^=schema-JobA]"
+
+
+def leave_one_of_each_kind(page: Page) -> None:
+    page.evaluate(
+        """kinds => document.querySelectorAll("section.route, [data-route]").forEach(each => {
+            const section = each.dataset.route ? each.querySelector("a").hash : "#" + each.id;
+            if (!document.querySelector(section)?.matches(kinds)) each.remove();
+        })""",
+        KINDS,
+    )
 
 
 def test_the_page_is_in_order_and_nothing_scrolls_sideways(page: Page) -> None:
     page.goto("/docs")
     assert page.get_by_role("heading", level=1).is_visible()
-    axe_everywhere(page)
+    axe(page)
     page.set_viewport_size({"width": 320, "height": 700})
-    wide = page.evaluate("document.documentElement.scrollWidth")
-    assert wide <= 320
+    assert page.evaluate("document.documentElement.scrollWidth") <= 320
+    leave_one_of_each_kind(page)
+    axe_everywhere(page)
 
 
 def test_a_route_is_found_by_its_words(page: Page) -> None:
@@ -58,4 +73,6 @@ def test_a_refusal_is_shown_as_it_is(page: Page, watch: Watch) -> None:
     one.get_by_label("job_id (needed)").fill("00000000-0000-4000-8000-000000000000")
     one.get_by_role("button", name="Send").click()
     expect(one.get_by_role("status")).to_contain_text("JOB_NOT_FOUND")
+    leave_one_of_each_kind(page)
+    expect(one.get_by_role("status")).to_be_visible()
     axe_everywhere(page)

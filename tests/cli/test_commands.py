@@ -3,12 +3,15 @@
 import inspect
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from docmill import __version__
 from docmill.cli.commands import COMMANDS
 from docmill.cli.program import load_command
+from docmill.core.faults import CommandError
+from docmill.processes.backup import make_folder
 from terminal import Terminal
 
 
@@ -29,6 +32,22 @@ def imported(*words: str) -> set[str]:
         [sys.executable, "-c", code, *words], capture_output=True, check=True, text=True
     )
     return set(told.stderr.split())
+
+
+def test_a_mistake_with_a_command_of_the_operator_is_told_in_two_lines(terminal: Terminal) -> None:
+    ran = terminal.run("receipts", "keys", "--data", "nowhere")
+    assert (ran.code, len(ran.err.splitlines())) == (1, 2)
+    assert "No docmill runs with the folder nowhere" in ran.err
+    ran = terminal.run("restore", "nobackup", "--data", "nowhere")
+    assert (ran.code, ran.err.splitlines()[0]) == (1, "nobackup holds no whole backup.")
+    ran = terminal.run("events", "restore", "--since", "2026-02-01", "--until", "2026-01-01")
+    assert (ran.code, "later than --since" in ran.err) == (2, True)
+
+
+def test_a_folder_that_cannot_be_made_is_no_place_for_a_backup(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(CommandError, match="can't be made: Not a directory"):
+        make_folder(tmp_path / "file" / "backup")
 
 
 def test_the_version_is_told_without_loading_anything() -> None:

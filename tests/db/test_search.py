@@ -239,7 +239,7 @@ async def test_rows_go_when_the_result_expires(conn: Connection) -> None:
     assert await finish(conn, job)
     assert await queries.fields_exist(conn, job.id)
 
-    await results.expire_results(conn, job.id)
+    await results.expire_results(conn, [job.id])
 
     assert not await queries.fields_exist(conn, job.id)
     assert not await queries.chunks_exist(conn, job.id)

@@ -208,6 +208,18 @@ def test_the_clock_of_an_owner_has_no_ties_and_only_goes_forward(db: Row) -> Non
     assert seen == sorted(set(seen))  # type: ignore[type-var]
 
 
+def test_a_time_the_owners_clock_was_not_moved_to_is_not_taken(db: Row) -> None:
+    job_id = a_job(db)
+    db.commit()
+    db.execute("UPDATE owners SET changed_at = changed_at + interval '1 hour'")
+    db.commit()
+    for given in ("now() + interval '1 day'", "updated_at + interval '1 minute'"):
+        change(db, job_id, {"stage": "'on'", "updated_at": given})
+        is_clock = b"updated_at = (SELECT changed_at FROM owners)"
+        assert value(db, job_id, is_clock) is True
+        db.rollback()
+
+
 def test_a_system_clock_set_back_does_not_turn_an_owners_clock_back(db: Row) -> None:
     job_id = a_job(db)
     db.execute("UPDATE owners SET changed_at = now() + interval '1 hour'")

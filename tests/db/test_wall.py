@@ -18,7 +18,8 @@ pytestmark = pytest.mark.anyio
 # Tell of no owner: what runs, what was applied, and how full a bucket was.
 NOBODYS = {
     "workers", "breakers", "bucket_counts", "schema_migrations", "secrets", "mappings",
-    "batch_parts", "embedding_models", "event_cursors",
+    "batch_parts", "embedding_models", "event_cursors", "service_pauses", "removals", "sweeps",
+    "cost_sums",
 }  # fmt: skip
 WALLED = """
 SELECT relname, relrowsecurity FROM pg_class

@@ -1,6 +1,7 @@
 """Jobs over HTTP: listed, looked at, waited for, retried, cancelled, deleted."""
 
 import asyncio
+import inspect
 import time
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
@@ -10,9 +11,12 @@ from uuid import uuid4
 import httpx2
 import pytest
 
+from docmill.app import create_web
 from docmill.core.jobs import JobId
 from docmill.db.pool import Pool
-from docmill.jobs import live, queries
+from docmill.jobs import live, queries, status
+from docmill.web.config import WebConfig
+from docmill.web.params import check_texts
 from road import claim
 from sites import SHOWN_COLUMNS, Site, a_pdf, complete, fail, rows, upload
 
@@ -46,6 +50,20 @@ async def test_unknown_and_foreign_jobs_are_refused_on_every_route(
             assert answer.json()["error"] == "This file isn't yours"
         assert (await other.get("/api/jobs")).json()["jobs"] == []
     assert await rows(pool, "jobs") == 1
+
+
+async def test_the_status_calls_by_itself_what_every_route_depends_on(
+    client: httpx2.AsyncClient, site: Site
+) -> None:
+    """Its route finds what its endpoint takes without FastAPI, so nothing may be added unseen."""
+    web = create_web(site.services, WebConfig())
+    assert [one.dependency for one in web.router.dependencies] == [check_texts]
+    assert list(inspect.signature(status.job_status).parameters) == ["job_id", "site", "owner"]
+    job_id = await upload(client)
+    for path in ("/api/jobs", "/api/job-status"):
+        for address in (f"{path}/a%00b", f"{path}/{job_id}?q=%00"):
+            answer = await client.get(address)
+            assert (answer.status_code, answer.json()["code"]) == (400, "BAD_REQUEST"), address
 
 
 async def test_a_job_shows_every_column_its_events_and_attempts_but_no_stack(

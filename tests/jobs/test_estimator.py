@@ -8,15 +8,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from docmill.core.jobs import JobId
+from docmill.db.pool import Pool
 from docmill.jobs.estimator import (
     GUESS,
     TRUSTED,
     ActiveJob,
+    Milestone,
     Speed,
     SpeedSample,
     estimate_left,
+    list_milestones,
     simulate_queue,
 )
+from docmill.queue.progress import Progress, record_progress
+from road import add_job, claim_one, finish
 
 SAMPLES = st.lists(
     st.builds(SpeedSample, st.integers(1, 50_000_000), st.floats(0, 3600)), max_size=100
@@ -71,6 +76,22 @@ def test_the_time_left_is_never_negative(
     assert estimate_left(Speed(samples), size, elapsed=elapsed, progress=progress) >= 0
 
 
+def test_a_run_that_goes_on_is_like_those_that_took_longer() -> None:
+    speed = Speed([SpeedSample(1, float(each)) for each in (2, 2, 2, 2, 2, 9, 9, 9, 9)])
+    assert estimate_left(speed, 1, elapsed=0, progress=0) == 2
+    assert estimate_left(speed, 1, elapsed=3, progress=0) == 6
+    assert estimate_left(speed, 1, elapsed=20, progress=0) == 0
+
+
+def test_progress_is_read_as_the_share_of_time_that_others_had_behind_them() -> None:
+    """Half of the steps were done after three quarters of the time, in seven runs of ten."""
+    half = [Milestone(50, 0.75)] * 7 + [Milestone(50, 0.5)] * 3
+    speed = Speed([SpeedSample(1, 10.0)] * 10, [*half, Milestone(90, 0.95)])
+    assert estimate_left(speed, 1, elapsed=6, progress=50) == pytest.approx(2)
+    assert estimate_left(speed, 1, elapsed=6, progress=55) == pytest.approx(2)
+    assert estimate_left(speed, 1, elapsed=9, progress=90) == pytest.approx(1), "seen once only"
+
+
 def test_the_time_left_follows_the_speed_first_and_the_own_pace_later() -> None:
     speed = Speed([SpeedSample(1, 10.0)])
     assert estimate_left(speed, 1, elapsed=2, progress=0) == 8
@@ -102,3 +123,20 @@ def test_the_wait_is_what_lies_before_it_in_the_line_each_as_long_as_its_like() 
 
 def a_job(pipeline: str, size: int, *, elapsed: float | None = None) -> ActiveJob:
     return ActiveJob(JobId(uuid4()), pipeline, size, None, 0, elapsed)
+
+
+@pytest.mark.anyio
+async def test_how_far_others_were_is_read_from_their_history(pool: Pool) -> None:
+    async with pool.connection() as conn:
+        await add_job(conn)
+        claimed = await claim_one(conn)
+    async with pool.connection() as conn:
+        assert await record_progress(conn, claimed, Progress(60, "page 1 of 1", milestone=True))
+        assert await list_milestones(conn, "extract") == [], "it has not ended"
+    async with pool.connection() as conn:
+        assert await finish(conn, claimed)
+    async with pool.connection() as conn:
+        (found,) = await list_milestones(conn, "extract")
+        assert await list_milestones(conn, "trades") == []
+    assert found.progress == 60
+    assert 0 < found.share < 1

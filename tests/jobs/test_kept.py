@@ -38,12 +38,15 @@ class WatchedCache:
         self.inner: MemoryCache = MemoryCache()
         self.keeps: dict[str, timedelta] = {}
 
-    async def get(self, key: str) -> bytes | None:
-        return await self.inner.get(key)
+    async def get(self, key: str, *, patient: bool = False) -> bytes | None:
+        return await self.inner.get(key, patient=patient)
 
     async def put(self, key: str, value: bytes, *, keep: timedelta) -> None:
         self.keeps[key.partition(":")[0]] = keep
         await self.inner.put(key, value, keep=keep)
+
+    async def drop(self, key: str) -> bool:
+        return await self.inner.drop(key)
 
     async def take(self, name: str, wanted: int, *, step: float, burst: int) -> Taken | None:
         return await self.inner.take(name, wanted, step=step, burst=burst)

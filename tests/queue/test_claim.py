@@ -53,6 +53,32 @@ async def test_premium_jobs_come_before_older_standard_ones_in_every_pipeline(
     assert order == [premium, first, second]
 
 
+async def test_many_jobs_at_once_have_times_of_their_own_up_to_the_owners_clock(
+    conn: Connection,
+) -> None:
+    ids = [await add_job(conn, owner) for owner in (ANN, ANN, ANN, BOB)]
+    clocks = "SELECT owner, changed_at FROM owners"
+    seen = [(await the(conn, job_id)).updated_at for job_id in ids]
+    for _ in range(2):
+        claimed = await claim(conn, slots=4)
+        for move in (None, Broke("UNKNOWN", "again")):
+            if move:
+                decided = [settle(job, move, retry=Retry(), chance=0.5) for job in claimed]
+                given = map(queue_settle.Settlement, claimed, decided)
+                assert len(await queue_settle.write_settlements(conn, [*given])) == 4
+            jobs_ = [await the(conn, job_id) for job_id in ids]
+            times = [job.updated_at for job in jobs_]
+            assert len({*times[:3]}) == 3
+            assert all(new > old for new, old in zip(times, seen, strict=True))
+            latest = {
+                owner: max(j.updated_at for j in jobs_ if j.owner == owner) for owner in (ANN, BOB)
+            }
+            assert dict(await (await conn.execute(clocks)).fetchall()) == latest
+            seen = times
+        await conn.execute("UPDATE jobs SET run_at = NULL")
+        seen = [(await the(conn, job_id)).updated_at for job_id in ids]
+
+
 async def test_one_owner_is_served_oldest_first(conn: Connection) -> None:
     ids = [await add_job(conn) for _ in range(5)]
     assert [(await claim_one(conn)).id for _ in ids] == ids

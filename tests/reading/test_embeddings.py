@@ -1,5 +1,6 @@
 """The model's own published figures, and what must hold for any texts."""
 
+import importlib.util
 import math
 
 import numpy as np
@@ -15,6 +16,9 @@ pytestmark = pytest.mark.skipif(
 )
 
 
+PUBLISHED = ["The weather is lovely today.", "It's so sunny outside!", "He drove to the stadium."]
+
+
 @pytest.fixture(scope="module")
 def embedder() -> Embedder:
     found = embeddings.load_embedder()
@@ -22,15 +26,36 @@ def embedder() -> Embedder:
     return found
 
 
-def test_similarities_are_those_that_the_makers_of_the_model_publish(embedder: Embedder) -> None:
-    vectors = embedder.embed(
-        ["The weather is lovely today.", "It's so sunny outside!", "He drove to the stadium."]
-    )
+@pytest.fixture(scope="module")
+def exact(embedder: Embedder) -> Embedder:
+    """The same in 32 bit numbers."""
+    place = embeddings.find_folder()
+    assert place is not None
+    weights = embeddings.read_weights(place / "model.safetensors")
+    return Embedder(embeddings.build_model(weights, exact=True), embedder.pieces)
+
+
+def test_similarities_are_those_that_the_makers_of_the_model_publish(exact: Embedder) -> None:
+    vectors = exact.embed(PUBLISHED)
 
     alike = vectors @ vectors.T
     assert alike[0, 1] == pytest.approx(0.6660, abs=2e-4)
     assert alike[0, 2] == pytest.approx(0.1046, abs=2e-4)
     assert alike[1, 2] == pytest.approx(0.1411, abs=2e-4)
+
+
+@pytest.mark.skipif(
+    importlib.util.find_spec("onnxruntime") is None, reason="onnxruntime is not installed"
+)
+def test_vectors_in_8_bit_numbers_are_other_numbers_with_the_same_meaning(
+    embedder: Embedder, exact: Embedder
+) -> None:
+    texts = [*PUBLISHED, "Rechnung Nr. 17 über 1.200,00 EUR", "word", "many words " * 400]
+    small, large = embedder.embed(texts), exact.embed(texts)
+
+    assert (small * large).sum(1).min() > 0.95
+    assert np.abs(small @ small.T - large @ large.T).max() < 0.08
+    assert np.abs(small - large).max() > 1e-5
 
 
 def test_a_text_has_the_same_vector_alone_and_among_longer_ones(embedder: Embedder) -> None:

@@ -181,6 +181,20 @@ def test_dots_that_are_drawn_mark_the_items_of_a_list() -> None:
     assert [block.kind for block in found] == [BlockKind.PARAGRAPH, *[BlockKind.LIST_ITEM] * 3]
 
 
+def test_who_needs_nothing_drawn_gets_the_same_lines_without_rules_and_marks() -> None:
+    data = pdf_of(
+        [b"80 700 3 3 re f\n72 600 m 300 600 l S\n" + written([(72, 100, "Hello")], A4[1])]
+    )
+    with open_document(io.BytesIO(data), PDF) as document:
+        whole = next(document.pages)
+    with open_document(io.BytesIO(data), PDF, drawn=False) as document:
+        plain = next(document.pages)
+
+    assert whole.rules
+    assert whole.marks
+    assert (plain.rules, plain.marks, plain.lines) == ((), (), whole.lines)
+
+
 def test_a_bold_line_above_text_of_its_size_is_a_heading() -> None:
     text = words([(50, 118 + 12 * at, "plain words that run on and on") for at in range(4)])
 

@@ -1,4 +1,7 @@
-"""The same page drawn a little otherwise gives the same values: moved, smaller, other margins."""
+"""The same page drawn a little otherwise gives the same values.
+
+Moved, smaller, with other margins, in another font of the same metrics.
+"""
 
 from pathlib import Path
 from types import ModuleType

@@ -143,6 +143,18 @@ def _hang_up(_source: Source, _tools: Tools) -> None:
         time.sleep(1)
 
 
+def _tell_pages(source: Source, tools: Tools) -> None:
+    tools.size(3)
+    tools.size(source.options["pages"])
+    if "code" in source.options:
+        raise DocmillError(source.options["code"])
+
+
+def _tell_pages_without_end(_source: Source, tools: Tools) -> None:
+    while True:
+        tools.size(1)
+
+
 def _many_stages(_source: Source, tools: Tools) -> None:
     for page in range(5000):
         tools.progress(page // 50, f"page {page}")
@@ -235,6 +247,8 @@ BEHAVIOURS: dict[str, Callable[[Source, Tools], object]] = {
     "long frame": _long_frame,
     "flood": _flood,
     "hang up": _hang_up,
+    "tell pages": _tell_pages,
+    "tell pages without end": _tell_pages_without_end,
     "many stages": _many_stages,
     "threads": _threads,
     "awkward": _awkward,

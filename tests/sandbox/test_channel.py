@@ -6,12 +6,14 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+import uvloop
 
 from docmill.core.faults import DocmillError
 from docmill.sandbox import protocol
 from docmill.sandbox.outcome import RunReturned
 from docmill.sandbox.pool import SandboxPool
 from sandbox.pools import a_task, failed, make_pool, silent
+from waits import PATIENCE
 
 pytestmark = pytest.mark.anyio
 
@@ -49,6 +51,17 @@ async def fault_of(sandbox: SandboxPool, document: int, does: str) -> tuple[str,
     ran = await sandbox.run(a_task(does), document, silent, host=Doubler())
     assert not isinstance(ran, RunReturned)
     return ran.code, ran.detail
+
+
+def test_a_run_is_heard_and_answered_on_the_loop_docmill_runs_on(document: int) -> None:
+    """Its transports are no subclass of asyncio's: every run hung."""
+
+    async def run() -> Any:
+        async with asyncio.timeout(PATIENCE), make_pool() as opened:
+            return await told(opened, document, Doubler(), "ask", service="double", request=21)
+
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        assert runner.run(run()) == 42
 
 
 @pytest.mark.parametrize("request_", [21, "é", [1, None], "x" * 500_000])
@@ -90,6 +103,7 @@ async def test_a_run_sees_which_services_there_are_and_why_one_fails(
         ("ask twice at once", "before the last answer"),
         ("ask nonsense", "a question that can't be read"),
         ("ask without end", "too many questions"),
+        ("tell pages without end", "too much progress"),
     ],
 )
 async def test_a_run_that_floods_its_desk_is_ended(
@@ -98,6 +112,14 @@ async def test_a_run_that_floods_its_desk_is_ended(
     code, said = await fault_of(sandbox, document, does)
     assert code == "CRASHED"
     assert detail in said
+
+
+@pytest.mark.parametrize("more", [{}, {"code": "BAD_PDF"}])
+async def test_a_run_tells_its_pages_whether_it_ends_well_or_not_and_nobody_answers(
+    sandbox: SandboxPool, document: int, more: dict[str, str]
+) -> None:
+    ran = await sandbox.run(a_task("tell pages", pages=12, **more), document, silent)
+    assert (ran.pages, isinstance(ran, RunReturned)) == (12, not more)
 
 
 async def test_too_long_a_question_is_refused_in_the_run_itself(

@@ -9,9 +9,9 @@ from docmill.sandbox.limits import (
     PATIENCE,
     ChannelState,
     LimitReached,
-    Meter,
     ProcessSample,
     RunLimits,
+    RunMeter,
 )
 
 LIMITS: Final = RunLimits(
@@ -24,7 +24,7 @@ class Run:
     """A run that is looked at twice a second, on a machine that gives it a `share` of a CPU."""
 
     def __init__(self, *, measured: bool = True) -> None:
-        self.meter: Meter = Meter(LIMITS, ProcessSample(0.0, 0.0))
+        self.meter: RunMeter = RunMeter(LIMITS, ProcessSample(0.0, 0.0))
         self.at: float = 0.0
         self.cpu: float = 0.0
         self.heard_at: float = 0.0

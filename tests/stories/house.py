@@ -53,13 +53,18 @@ class House:
             worker.kill()
             worker.wait(SOON)
 
-    def worker_dies_at(self, point: str) -> None:
-        with self.worker(DOCMILL_FAILPOINTS=f"{point}=kill") as worker:
+    def worker_dies_at(self, point: str, **variables: str) -> None:
+        with self.worker(DOCMILL_FAILPOINTS=f"{point}=kill", **variables) as worker:
             assert worker.wait(SOON) == -signal.SIGKILL
 
     def states(self) -> dict[UUID, str]:
         with psycopg.connect(self.url) as conn:
             return dict(conn.execute("SELECT id, status FROM jobs").fetchall())
+
+    def removals(self) -> int:
+        """Objects that a sweep has noted and not deleted yet."""
+        with psycopg.connect(self.url) as conn:
+            return len(conn.execute("SELECT key FROM removals").fetchall())
 
     def count(self, kind: str) -> int:
         with psycopg.connect(self.url) as conn:

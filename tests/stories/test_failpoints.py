@@ -20,7 +20,7 @@ from waits import PATIENCE
 
 # Where each is tried: in the process that accepts, in a worker, or in a worker's retention.
 ACCEPTING = ("accept.stored", "accept.committed")
-RETIRING = ("expire.deleted",)
+RETIRING = ("expire.noted", "expire.deleted", "expire.forgotten")
 WORKING = (
     "claim.before", "claim.after", "beat.before", "run.started", "result.stored",
     "settle.before", "settle.after", "rescue.before",
@@ -50,7 +50,9 @@ def test_every_failpoint_is_tried() -> None:
     asked = {"answer.kept", "step.kept", "webhook.sent"}  # in test_services, test_long, webhooks
     moved = {"move.copied", "move.left"}  # in tests/processes/test_storage
     moved |= {"embed.added", "embed.dropped"}  # in test_vectors
+    moved |= {"orphan.deleted", "archive.stored"}  # in tests/jobs/test_sweep
     moved |= {"batch.listed", "batch.read", "batch.put"}  # in tests/batch
+    moved |= {"backup.dumped"}  # in test_disaster
     polled = {*TAKING, *FILING}  # in tests/ingest
     parts = {name for name in failpoints.NAMES if name.startswith("part.")}  # in test_parts
     assert {*ACCEPTING, *WORKING, *RETIRING, *asked, *moved, *polled, *parts} == failpoints.NAMES
@@ -85,11 +87,12 @@ def test_retention_that_dies_in_between_goes_on_and_tells_of_it_once(
     house: House, point: str
 ) -> None:
     acknowledged(house)
-    house.finish(DOCMILL_KEEP_RESULTS_DAYS="1e-9")
-    house.worker_dies_at(point)
-    assert house.count("expired") == 0
-    with house.worker():
-        wait_for(lambda: house.count("expired") > 0)
+    short = {"DOCMILL_KEEP_RESULTS_DAYS": "1e-9"}
+    house.finish(**short)
+    house.worker_dies_at(point, **short)
+    with house.worker(**short):
+        wait_for(lambda: house.count("expired") > 0 and not house.removals())
     with psycopg.connect(house.url) as conn:
         assert conn.execute("SELECT result_key FROM jobs").fetchall() == [(None,)]
     assert house.count("expired") == 1
+    assert not [one for one in (house.data / "store" / "results").rglob("*") if one.is_file()]

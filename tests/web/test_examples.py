@@ -34,6 +34,8 @@ REFUSED = {
     "POST /api/documents/{document_id}/trades/approve": "REVIEW_CONFLICT",
     "POST /api/documents/{document_id}/trades/reject": "REVIEW_CONFLICT",
     "POST /api/admin/jobs/{job_id}/{action}": "WRONG_STATE",  # it is complete
+    "POST /api/admin/services/{service}/pause": "UNKNOWN_SERVICE",  # none is set up
+    "POST /api/admin/services/{service}/resume": "UNKNOWN_SERVICE",
     "POST /api/webhooks": "URL_REFUSED",  # nobody is known by that name
     **{
         f"{method} /api/webhooks/{{webhook_id}}{path}": "WEBHOOK_NOT_FOUND"  # none could be made
@@ -106,7 +108,7 @@ def prepare(url: str, folder: Path) -> Try:
         "document_id": invoice["document_id"], "batch_id": batch["id"], "lesson_id": NOBODY,
         "webhook_id": NOBODY, "delivery_id": NOBODY, "key_id": NOBODY, "session_id": NOBODY,
         "upload_id": NOBODY, "upload_url": begun["url"], "link_url": shared,
-        "action": "cancel",
+        "action": "cancel", "service": "openai",
         "pdf_url": str(httpx2.URL(url).join(link)),
     }  # fmt: skip
     return Try(url, folder, variables, routes)

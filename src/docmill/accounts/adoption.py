@@ -10,7 +10,8 @@ from uuid import UUID
 import structlog
 
 from docmill.core.owners import Owner, OwnerKey
-from docmill.db import wall
+from docmill.db import audit, wall
+from docmill.db.audit import AuditedAction
 from docmill.db.pool import Connection, write
 from docmill.documents import accept
 from docmill.extract import queries as extract_queries
@@ -21,10 +22,11 @@ log = structlog.get_logger()
 
 # What stays with a session: that it was deleted interests only who listed it, a session that was
 # ended is not to come back as a user, and how sure is sure is fitted anew each night.
-# Buckets are a desk's, and who was given a mapping is the operator's record.
+# Buckets are a desk's. Who was given a mapping or a time to keep things, and what a session has
+# cost, is the operator's record.
 LEFT: Final = frozenset(
     {"owners", "job_deletions", "sessions", "experience", "sources", "bucket_objects"}
-    | {"mapping_assignments"}
+    | {"mapping_assignments", "retention_rules", "cost_hours"}
 )
 # Jobs come first, as for everybody who changes several: job rows in order, then their owners.
 ADOPTED: Final[Mapping[str, LiteralString]] = {
@@ -131,6 +133,8 @@ def _rekey(row: Sequence[Any], to: OwnerKey, sessions: Sequence[OwnerKey]) -> st
 async def take_over(site: Site, conn: Connection, owner: Owner, session: Owner) -> int:
     """A user's own anonymous session; `site` tells the pages that something changed."""
     count = await adopt(conn, owner.key, [session.key])
+    done = AuditedAction(owner.key, "session.claimed", session.key)
+    await audit.record(conn, done, after={"jobs": count})
     log.info("session.taken_over", owner=owner.key, session=session.key, jobs=count)
     site.changes.ring()
     return count

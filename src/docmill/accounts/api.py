@@ -197,7 +197,7 @@ async def list_sessions(
     owner: CurrentOwner,
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
 ) -> SessionList:
-    auth.check_admin(owner)
+    auth.check_watcher(owner)
     async with read_connection(site.pool) as conn:
         found = await queries.list_sessions(conn, limit)
     return SessionList(sessions=[_shape_session(each) for each in found])

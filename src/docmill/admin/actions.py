@@ -1,6 +1,7 @@
 """What an administrator does to anybody's job, and the audit log's row of it in one transaction."""
 
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
 from typing import Final, Literal
 
 from docmill.admin import queries
@@ -10,6 +11,7 @@ from docmill.core.owners import Owner
 from docmill.db import audit
 from docmill.db.audit import AuditedAction
 from docmill.db.pool import Connection, read_connection, write
+from docmill.documents import reprocess
 from docmill.jobs import queries as jobs_queries
 from docmill.queue import enqueue, rescue
 from docmill.web.auth import check_admin
@@ -64,16 +66,39 @@ async def _act(conn: Connection, owner: Owner, job_id: str, action: AdminAction)
     return await enqueue.find_job_by_text(conn, job_id)
 
 
-async def retry_failed(
-    site: Site, owner: Owner, *, code: str | None, pipeline: str | None, limit: int
+@dataclass(frozen=True, slots=True)
+class FailedJobs:
+    """Which failed jobs are meant; None means any, the newest first."""
+
+    code: str | None = None
+    pipeline: str | None = None
+    limit: int = MOST_RETRIED
+
+
+async def retry_failed(site: Site, owner: Owner, meant: FailedJobs) -> int:
+    return await _act_on_failed(site, owner, meant, _retry_one)
+
+
+async def reprocess_failed(site: Site, owner: Owner, meant: FailedJobs) -> int:
+    """Their documents read again, each by a new job, as `docmill reprocess` does for its owner."""
+    return await _act_on_failed(site, owner, meant, _reprocess_one)
+
+
+async def _act_on_failed(
+    site: Site,
+    owner: Owner,
+    meant: FailedJobs,
+    act: Callable[[Connection, Owner, Job], Awaitable[bool]],
 ) -> int:
     """Each job by itself: one that somebody else retried meanwhile stops no other."""
     check_admin(owner)
     async with read_connection(site.pool) as conn:
-        found = await queries.list_failed(conn, code=code, pipeline=pipeline, limit=limit)
+        found = await queries.list_failed(
+            conn, code=meant.code, pipeline=meant.pipeline, limit=meant.limit
+        )
     count = 0
     for job in found:
-        count += await write(site.pool, lambda conn, job=job: _retry_one(conn, owner, job))
+        count += await write(site.pool, lambda conn, job=job: act(conn, owner, job))
     if count:
         site.work.ring()
         site.changes.ring()
@@ -87,4 +112,15 @@ async def _retry_one(conn: Connection, owner: Owner, job: Job) -> bool:
     after = await queries.read_facts(conn, job.id)
     done = AuditedAction(owner.key, "job.retry", f"job:{job.id}")
     await audit.record(conn, done, before=before, after=after)
+    return True
+
+
+async def _reprocess_one(conn: Connection, owner: Owner, job: Job) -> bool:
+    """False where the document was read again since, or its file is gone."""
+    newest = await enqueue.find_job_of_document(conn, job.document_id)
+    if newest is None or newest.id != job.id or job.upload_key is None:
+        return False
+    new_id = await reprocess.enqueue_again(conn, job)
+    done = AuditedAction(owner.key, "job.reprocess", f"job:{job.id}")
+    await audit.record(conn, done, after={"job": str(new_id)})
     return True

@@ -7,13 +7,13 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.requests import Request
 
 from docmill.admin import actions, overview
-from docmill.admin.actions import MOST_RETRIED, AdminAction
+from docmill.admin.actions import MOST_RETRIED, AdminAction, FailedJobs
 from docmill.admin.overview import Overview
 from docmill.db import audit
 from docmill.db.audit import AuditEntry, AuditVerdict
 from docmill.db.pool import read_connection
 from docmill.web import json_body, problems
-from docmill.web.auth import check_admin
+from docmill.web.auth import check_admin, check_watcher
 from docmill.web.params import Instant
 from docmill.web.site import CurrentOwner, CurrentSite
 
@@ -58,7 +58,7 @@ async def act_on_job(
     return AdminJob(id=str(job.id), status=str(job.status), owner=job.owner, pipeline=job.pipeline)
 
 
-class RetryWish(BaseModel):
+class FailedWish(BaseModel):
     """Which failed jobs: those of a code, of a pipeline, of both; all of them without a word."""
 
     model_config: ClassVar[ConfigDict] = ConfigDict(
@@ -69,25 +69,47 @@ class RetryWish(BaseModel):
     pipeline: Annotated[str, Field(max_length=64)] | None = None
     limit: Annotated[int, Field(ge=1, le=MOST_RETRIED)] = MOST_RETRIED
 
+    def as_meant(self) -> FailedJobs:
+        return FailedJobs(self.code, self.pipeline, self.limit)
 
-class RetryAnswer(BaseModel):
+
+class AdminRetryAnswer(BaseModel):
     retried: int = Field(description="How many were queued again; ask again for more")
 
 
 @router.post(
     "/retry",
     summary="Queue failed jobs of everybody again, by code and pipeline; for administrators",
-    openapi_extra=json_body.describe_body(RetryWish.model_json_schema()),
+    openapi_extra=json_body.describe_body(FailedWish.model_json_schema()),
     responses=problems.fault_responses(*ADMIN_FAULTS, "BAD_REQUEST", "CROSS_SITE"),
 )
-async def retry_failed(request: Request, site: CurrentSite, owner: CurrentOwner) -> RetryAnswer:
+async def retry_failed(
+    request: Request, site: CurrentSite, owner: CurrentOwner
+) -> AdminRetryAnswer:
     """The newest first. Each of them is in the audit log."""
     check_admin(owner)
-    wish = await json_body.read_json(request, RetryWish)
-    count = await actions.retry_failed(
-        site, owner, code=wish.code, pipeline=wish.pipeline, limit=wish.limit
-    )
-    return RetryAnswer(retried=count)
+    wish = await json_body.read_json(request, FailedWish)
+    return AdminRetryAnswer(retried=await actions.retry_failed(site, owner, wish.as_meant()))
+
+
+class ReprocessAnswer(BaseModel):
+    reprocessed: int = Field(description="How many documents got a new job; ask again for more")
+
+
+@router.post(
+    "/reprocess",
+    summary="Read failed documents of everybody again, each by a new job; for administrators",
+    openapi_extra=json_body.describe_body(FailedWish.model_json_schema()),
+    responses=problems.fault_responses(*ADMIN_FAULTS, "BAD_REQUEST", "CROSS_SITE"),
+)
+async def reprocess_failed(
+    request: Request, site: CurrentSite, owner: CurrentOwner
+) -> ReprocessAnswer:
+    """The failed job stays as it is, with its history. Each of them is in the audit log."""
+    check_admin(owner)
+    wish = await json_body.read_json(request, FailedWish)
+    count = await actions.reprocess_failed(site, owner, wish.as_meant())
+    return ReprocessAnswer(reprocessed=count)
 
 
 class AuditShape(BaseModel):
@@ -120,7 +142,7 @@ Before = Annotated[int | None, Query(ge=1, le=2**62, description="Go on below th
 async def list_audit(
     site: CurrentSite, owner: CurrentOwner, limit: Limit = 100, before: Before = None
 ) -> AuditList:
-    check_admin(owner)
+    check_watcher(owner)
     async with read_connection(site.pool) as conn:
         found = await audit.list_entries(conn, limit=limit, before=before)
     return AuditList(entries=[shape_entry(each) for each in found])
@@ -134,6 +156,6 @@ async def list_audit(
 async def verify_audit(site: CurrentSite, owner: CurrentOwner) -> AuditVerdict:
     """`broken_at` is the first row that was changed or is gone; null where all is well. Who notes
     `head` elsewhere can tell later whether the log up to then is still the same."""
-    check_admin(owner)
+    check_watcher(owner)
     async with read_connection(site.pool) as conn:
         return await audit.verify(conn)

@@ -8,7 +8,7 @@ from docmill.web.render import format_span
 
 WIDE: Final = 600
 HIGH: Final = 160
-LEFT: Final = 48
+LEFT: Final = 72  # room for "59 min 59 s"
 FOOT: Final = 20
 TOP: Final = 8
 

@@ -2,6 +2,8 @@
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from enum import StrEnum
 from typing import Annotated, Any, Final
 
 import typer
@@ -25,6 +27,19 @@ audit_app = typer.Typer(
     add_completion=False,
 )
 PATH: Final = "/api/admin"
+ServiceArgument = Annotated[
+    str, typer.Argument(metavar="SERVICE", help="As `docmill admin` names it.")
+]
+CodeOption = Annotated[str | None, typer.Option(help="All that failed with this code.")]
+PipelineOption = Annotated[str | None, typer.Option(help="All that failed of this pipeline.")]
+DaysOption = Annotated[float | None, typer.Option(min=0.001, max=36_500)]
+
+
+class Kept(StrEnum):
+    UPLOADS = "uploads"
+    RESULTS = "results"
+
+
 JobArgument = Annotated[str, typer.Argument(metavar="ID", help="Anybody's job.")]
 
 
@@ -69,7 +84,10 @@ def _print_overview(seen: Mapping[str, Any]) -> None:
         for one in seen["workers"]
     ]
     _print_part(["worker", "pid", "slots", "seen"], workers)
-    _print_part(["service", "breaker"], [[b["service"], b["state"]] for b in seen["breakers"]])
+    _print_part(
+        ["service", "breaker"],
+        [[b["service"], "paused" if b["paused"] else b["state"]] for b in seen["breakers"]],
+    )
     failures = [
         [one["code"], one["pipeline"], one["jobs"], one["reason"]] for one in seen["failures"]
     ]
@@ -101,8 +119,8 @@ def _act(job_id: str, verb: str, *, url: str, token: str | None, as_json: bool) 
 @app.command()
 def retry(
     job_id: Annotated[str | None, typer.Argument(metavar="[ID]", help="One failed job.")] = None,
-    code: Annotated[str | None, typer.Option(help="All that failed with this code.")] = None,
-    pipeline: Annotated[str | None, typer.Option(help="All that failed of this pipeline.")] = None,
+    code: CodeOption = None,
+    pipeline: PipelineOption = None,
     as_json: AsJson = False,
     url: Url = HERE,
     token: Token = None,
@@ -116,12 +134,38 @@ def retry(
         return
     if not code and not pipeline:
         raise typer.BadParameter("Name a job, or give --code or --pipeline.", param_hint="ID")
-    wish = {name: value for name, value in (("code", code), ("pipeline", pipeline)) if value}
-    done = _ask(url, token, "POST", f"{PATH}/retry", json=wish)
+    done = _ask(url, token, "POST", f"{PATH}/retry", json=_name_failed(code, pipeline))
     if as_json:
         say_json(done)
     else:
         say(f"{done['retried']} queued again.")
+
+
+def _name_failed(code: str | None, pipeline: str | None) -> dict[str, str]:
+    return {name: value for name, value in (("code", code), ("pipeline", pipeline)) if value}
+
+
+@app.command()
+def reprocess(
+    code: CodeOption = None,
+    pipeline: PipelineOption = None,
+    as_json: AsJson = False,
+    url: Url = HERE,
+    token: Token = None,
+) -> None:
+    """Read failed documents of everybody again, each by a new job; the newest 500.
+
+    The failed jobs stay as they are. `docmill admin retry` queues those again instead.
+
+    docmill admin reprocess --code BAD_PDF
+    """
+    if not code and not pipeline:
+        raise typer.BadParameter("Give --code, --pipeline or both.", param_hint="--code")
+    done = _ask(url, token, "POST", f"{PATH}/reprocess", json=_name_failed(code, pipeline))
+    if as_json:
+        say_json(done)
+    else:
+        say(f"{done['reprocessed']} documents are read again, each by a new job.")
 
 
 @app.command()
@@ -138,6 +182,78 @@ def release(
 ) -> None:
     """Take a running job from its worker and queue it again, for a worker that hangs."""
     _act(job_id, "release", url=url, token=token, as_json=as_json)
+
+
+@app.command()
+def pause(
+    service: ServiceArgument,
+    reason: Annotated[str, typer.Option(help="Why; owners of jobs that wait are shown it.")],
+    url: Url = HERE,
+    token: Token = None,
+) -> None:
+    """Leave another's service alone until it is resumed; jobs that need it wait.
+
+    docmill admin pause gateway --reason "Maintenance until 6."
+    """
+    _ask(url, token, "POST", f"{PATH}/services/{service}/pause", json={"reason": reason})
+    say(f"{service} is paused.")
+
+
+@app.command()
+def resume(service: ServiceArgument, url: Url = HERE, token: Token = None) -> None:
+    """Ask a paused service again."""
+    _ask(url, token, "POST", f"{PATH}/services/{service}/resume")
+    say(f"{service} is resumed.")
+
+
+@app.command()
+def cost(
+    since: Annotated[datetime | None, typer.Option(formats=["%Y-%m-%d"])] = None,
+    as_json: AsJson = False,
+    url: Url = HERE,
+    token: Token = None,
+) -> None:
+    """Show what work cost by owner and pipeline: CPU, pages, bytes, calls of services, money.
+
+    docmill admin cost --since 2026-01-01
+    """
+    wish = {"since": since.replace(tzinfo=UTC).isoformat()} if since else {}
+    seen = _ask(url, token, "GET", f"{PATH}/cost", params=wish)
+    if as_json:
+        say_json(seen)
+        return
+    names = ("owner", "pipeline", "cpu_seconds", "jobs", "pages", "bytes", "calls", "money")
+    rows = [["-" if one[name] is None else one[name] for name in names] for one in seen["lines"]]
+    _print_part(names, rows)
+    if not rows:
+        say("No run has ended since then.")
+
+
+@app.command()
+def keep(
+    owner: Annotated[str, typer.Argument(metavar="OWNER", help="As user:ann or desk:fx.")],
+    pipeline: Annotated[str, typer.Option(help="Only of this pipeline.")] = "",
+    uploads_days: DaysOption = None,
+    results_days: DaysOption = None,
+    forever: Annotated[
+        list[Kept] | None, typer.Option(help="Keep uploads or results for good.")
+    ] = None,
+    url: Url = HERE,
+    token: Token = None,
+) -> None:
+    """Set how long an owner's documents are kept; without any period the rule is taken away.
+
+    docmill admin keep user:ann --uploads-days 90
+    """
+    if ":" not in owner:
+        raise typer.BadParameter(f"write user:{owner} or desk:{owner}.", param_hint="OWNER")
+    wish = {
+        "owner": owner, "pipeline": pipeline, "uploads_days": uploads_days,
+        "results_days": results_days, "forever": [str(one) for one in forever or ()],
+    }  # fmt: skip
+    done = _ask(url, token, "PUT", f"{PATH}/retention", json=wish)
+    says = "has periods of its own" if done["set"] else "is kept as the settings say"
+    say(f"{owner} {says}.")
 
 
 @audit_app.command("list")

@@ -1,5 +1,7 @@
-"""The pages /admin and /admin/audit: plain forms, which need no script."""
+"""The pages /admin, its retention, costs and audit log: plain forms, which need no script."""
 
+import asyncio
+from datetime import UTC, date, datetime
 from typing import Annotated, Final
 from urllib.parse import parse_qsl, urlencode
 
@@ -8,8 +10,8 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from docmill.accounts import api as accounts_api
-from docmill.admin import actions, charts, overview
-from docmill.admin.actions import MOST_RETRIED, AdminAction
+from docmill.admin import actions, charts, overview, upkeep, upkeep_api
+from docmill.admin.actions import AdminAction, FailedJobs
 from docmill.core.faults import DocmillError
 from docmill.core.texts import clean_text
 from docmill.db import audit
@@ -17,14 +19,16 @@ from docmill.db.pool import read_connection
 from docmill.documents.source_api import change_pause
 from docmill.jobs import boosting
 from docmill.web import json_body, render
-from docmill.web.auth import check_admin
+from docmill.web.auth import check_admin, check_watcher
 from docmill.web.site import CurrentOwner, CurrentSite
 
 router = APIRouter(include_in_schema=False)
 
 AUDIT_SHOWN: Final = 100
 # What a person can see for themselves on the page when it comes again.
-MENDABLE: Final = frozenset({"WRONG_STATE", "EXPIRED", "JOB_NOT_FOUND", "SESSION_NOT_FOUND"})
+MENDABLE: Final = frozenset(
+    {"WRONG_STATE", "EXPIRED", "JOB_NOT_FOUND", "SESSION_NOT_FOUND", "UNKNOWN_SERVICE"}
+)
 Told = Annotated[str, Query(max_length=200)]
 
 
@@ -32,11 +36,14 @@ Told = Annotated[str, Query(max_length=200)]
 async def admin_page(
     site: CurrentSite, owner: CurrentOwner, done: Told = "", wrong: Told = ""
 ) -> Response:
-    seen = await overview.load_overview(site, owner)
-    sessions = await accounts_api.list_sessions(site, owner, limit=10)
+    check_watcher(owner)
+    seen, sessions = await asyncio.gather(
+        overview.load_overview(site, owner), accounts_api.list_sessions(site, owner, limit=10)
+    )
     return render.render_page(
         "admin.html",
         seen=seen,
+        may_act=owner.admin,
         sessions=sessions.sessions,
         throughput=charts.draw_throughput(seen.minutes),
         latency=charts.draw_latency(seen.minutes),
@@ -82,15 +89,20 @@ async def act_on_job(
 @router.post("/admin/retry")
 async def retry_failed(request: Request, site: CurrentSite, owner: CurrentOwner) -> Response:
     check_admin(owner)
-    given = await _read_form(request)
-    count = await actions.retry_failed(
-        site,
-        owner,
-        code=given.get("code") or None,
-        pipeline=given.get("pipeline") or None,
-        limit=MOST_RETRIED,
-    )
+    count = await actions.retry_failed(site, owner, await _read_meant(request))
     return _go_back(done=f"{count} failed jobs are queued again.")
+
+
+@router.post("/admin/reprocess")
+async def reprocess_failed(request: Request, site: CurrentSite, owner: CurrentOwner) -> Response:
+    check_admin(owner)
+    count = await actions.reprocess_failed(site, owner, await _read_meant(request))
+    return _go_back(done=f"{count} failed documents are read again, each by a new job.")
+
+
+async def _read_meant(request: Request) -> FailedJobs:
+    given = await _read_form(request)
+    return FailedJobs(given.get("code") or None, given.get("pipeline") or None)
 
 
 @router.post("/admin/sources/{name}/{action}")
@@ -117,13 +129,61 @@ async def _read_form(request: Request) -> dict[str, str]:
     return {name: clean_text(text).strip() for name, text in pairs}
 
 
+@router.post("/admin/services/{service}/pause")
+async def pause_service(
+    service: str, request: Request, site: CurrentSite, owner: CurrentOwner
+) -> Response:
+    check_admin(owner)
+    reason = (await _read_form(request)).get("reason", "")[:200]
+    if not reason:
+        return _go_back(wrong="Say why the service is paused: its jobs' owners are shown it.")
+    try:
+        await upkeep.pause_service(site, owner, service, reason)
+    except DocmillError as exc:
+        return _tell_fault(exc)
+    return _go_back(done=f"The service {service} is paused.")
+
+
+@router.post("/admin/services/{service}/resume")
+async def resume_service(service: str, site: CurrentSite, owner: CurrentOwner) -> Response:
+    try:
+        await upkeep.resume_service(site, owner, service)
+    except DocmillError as exc:
+        return _tell_fault(exc)
+    return _go_back(done=f"The service {service} is resumed.")
+
+
+@router.get("/admin/retention")
+async def retention_page(site: CurrentSite, owner: CurrentOwner, done: Told = "") -> Response:
+    kept = await upkeep.load_retention(site, owner)
+    return render.render_page(
+        "retention.html", kept=kept, done=clean_text(done), may_act=owner.admin
+    )
+
+
+@router.post("/admin/sweep")
+async def sweep_now(site: CurrentSite, owner: CurrentOwner) -> Response:
+    asked = await upkeep.ask_sweep(site, owner)
+    says = "The sweep begins within seconds." if asked else "A sweep is asked for already."
+    return RedirectResponse(f"/admin/retention?{urlencode({'done': says})}", status_code=303)
+
+
+@router.get("/admin/cost")
+async def cost_page(
+    site: CurrentSite, owner: CurrentOwner, since: Annotated[date | None, Query()] = None
+) -> Response:
+    check_watcher(owner)
+    begin = since and datetime(since.year, since.month, since.day, tzinfo=UTC)
+    return render.render_page("cost.html", cost=await upkeep_api.load_cost(site, begin))
+
+
 @router.get("/admin/audit")
 async def audit_page(
     site: CurrentSite,
     owner: CurrentOwner,
     before: Annotated[int | None, Query(ge=1, le=2**62)] = None,
 ) -> Response:
-    check_admin(owner)
+    check_watcher(owner)
     async with read_connection(site.pool) as conn:
         entries = await audit.list_entries(conn, limit=AUDIT_SHOWN + 1, before=before)
         verdict = await audit.verify(conn)

@@ -198,7 +198,7 @@ async def list_errors(conn: Connection, limit: int) -> list[RecentError]:
 
 
 @dataclass(frozen=True, slots=True)
-class RunningJob:
+class UnfinishedJob:
     id: str
     owner: str
     pipeline: str
@@ -223,9 +223,11 @@ UNION ALL
 """
 
 
-async def list_active(conn: Connection, pipelines: Sequence[str], limit: int) -> list[RunningJob]:
+async def list_active(
+    conn: Connection, pipelines: Sequence[str], limit: int
+) -> list[UnfinishedJob]:
     args = {"pipelines": list(pipelines), "limit": limit}
-    async with conn.cursor(row_factory=class_row(RunningJob)) as cur:
+    async with conn.cursor(row_factory=class_row(UnfinishedJob)) as cur:
         return await (await cur.execute(ACTIVE, args)).fetchall()
 
 
@@ -237,22 +239,30 @@ class StateCounts:
     states: dict[str, int] = field(default_factory=dict[str, int])
 
 
-SINCE: Final = """
-SELECT greatest(now() - interval '1 day', (
-    SELECT created_at FROM documents ORDER BY created_at DESC OFFSET %s LIMIT 1))
-"""
+# By id: a thousand documents that came in one instant would otherwise all be looked at.
 COUNT_STATES: Final = """
-SELECT state, count(*) FROM document_states WHERE received_at >= %s GROUP BY state ORDER BY state
+WITH newest AS MATERIALIZED (
+    SELECT id, created_at FROM documents WHERE created_at >= now() - interval '1 day'
+     ORDER BY created_at DESC LIMIT %(limit)s),
+since AS MATERIALIZED (
+    SELECT CASE WHEN (SELECT count(*) FROM newest) = %(limit)s
+                THEN (SELECT min(created_at) FROM newest) ELSE now() - interval '1 day' END AS at),
+objects AS (
+    SELECT id FROM bucket_objects, since
+     WHERE state IN ('registered', 'refused', 'failed') AND owner IS NOT NULL
+       AND registered_at >= since.at LIMIT %(limit)s)
+SELECT (SELECT at FROM since), state, count(*) FROM document_states
+ WHERE id = ANY(ARRAY(SELECT id FROM newest UNION SELECT id FROM objects))
+ GROUP BY state ORDER BY state
 """
 # A day's documents are counted, or so many of the newest where more came.
 DOCUMENTS_SEEN: Final = 1_000
 
 
 async def count_states(conn: Connection) -> StateCounts:
-    row = await (await conn.execute(SINCE, (DOCUMENTS_SEEN,))).fetchone()
-    since: datetime | None = row[0] if row else None
-    rows = await (await conn.execute(COUNT_STATES, (since,))).fetchall()
-    return StateCounts(since, dict(rows))
+    rows = await (await conn.execute(COUNT_STATES, {"limit": DOCUMENTS_SEEN})).fetchall()
+    since: datetime | None = rows[0][0] if rows else None
+    return StateCounts(since, {state: count for _, state, count in rows})
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,7 +286,7 @@ SELECT coalesce((SELECT sum(bytes) FROM documents TABLESAMPLE SYSTEM (%(share)s)
        pg_database_size(current_database())
 """
 # Rows of a table that are summed up; of a larger one a sample speaks for the rest.
-ROWS_SUMMED: Final = 20_000
+ROWS_SUMMED: Final = 5_000
 
 
 async def measure_storage(conn: Connection) -> StorageUse:

@@ -7,7 +7,12 @@ from docmill.core.plugins import Command, MenuEntry, Room
 room: Final = Room(
     name="admin",
     package="docmill.admin",
-    routers=("docmill.admin.api:router", "docmill.admin.pages:router"),
+    routers=(
+        "docmill.admin.api:router",
+        "docmill.admin.upkeep_api:router",
+        "docmill.admin.pages:router",
+    ),
+    upkeep="docmill.admin.cost:sum_daily",
     menu=(MenuEntry("admin", "/admin", "Admin", position=97, admin=True),),
     commands=(
         Command(

@@ -9,7 +9,7 @@ from typing import Any, Final
 from docmill.batch import manifest, parts
 from docmill.batch.engines import Engine, Watch, WorkPlan
 from docmill.batch.manifest import Manifest, Selection, Shard
-from docmill.batch.parts import Tally
+from docmill.batch.parts import PartTally
 from docmill.core import installed
 from docmill.core.faults import CommandError
 from docmill.documents.confined import ReadRequest
@@ -26,7 +26,7 @@ AT_A_TIME: Final = 32
 class BatchRun:
     """How a batch stands at its end. `complete` where there was nothing left to do."""
 
-    tally: Tally
+    tally: PartTally
     listed: Manifest
     complete: bool = False
 
@@ -45,12 +45,14 @@ class Batch:
         """`start` gives the engine, which nobody needs where all is done."""
         await self._check_places()
         await self._claim_output()
-        listed = await manifest.ensure_manifest(self._source, self._out, self._selection)
+        listed = await manifest.ensure_manifest(
+            self._source, self._out, self._selection, watch.list
+        )
         if not listed.documents:
             raise CommandError(self._explain_empty(listed))
         done = await manifest.read_json(self._out, SUCCESS)
         if done and not (self._plan.retry and done["failed"]):
-            return BatchRun(Tally(**done), listed, complete=True)
+            return BatchRun(PartTally(**done), listed, complete=True)
         await self._out.delete(SUCCESS)
         await self._read_missing(start, listed, watch)
         tally = await self._count(listed)
@@ -120,9 +122,9 @@ class Batch:
             else:
                 watch.skip(len(shard.documents))
 
-    async def _count(self, listed: Manifest) -> Tally:
+    async def _count(self, listed: Manifest) -> PartTally:
         """All tallies together. They must say what was listed."""
-        total, waiting = Tally(), list[str]()
+        total, waiting = PartTally(), list[str]()
         async for shard in self.shards(listed):
             waiting.append(shard.name)
             if len(waiting) == AT_A_TIME:
@@ -136,7 +138,7 @@ class Batch:
             )
         return total
 
-    async def _add(self, total: Tally, names: list[str]) -> Tally:
+    async def _add(self, total: PartTally, names: list[str]) -> PartTally:
         found = await asyncio.gather(*(parts.read_tally(self._out, name) for name in names))
         return sum(found, total)
 
@@ -150,7 +152,7 @@ def _identify(request: ReadRequest) -> dict[str, Any]:
 
 async def _pump(shards: AsyncIterator[Shard], engine: Engine) -> None:
     """As many at a time as the engine takes; the first fault ends all."""
-    running: set[asyncio.Task[Tally]] = set()
+    running: set[asyncio.Task[PartTally]] = set()
     try:
         async for shard in shards:
             running.add(asyncio.create_task(engine.read(shard)))
@@ -164,7 +166,7 @@ async def _pump(shards: AsyncIterator[Shard], engine: Engine) -> None:
         await asyncio.gather(*running, return_exceptions=True)
 
 
-async def _collect(running: set[asyncio.Task[Tally]]) -> set[asyncio.Task[Tally]]:
+async def _collect(running: set[asyncio.Task[PartTally]]) -> set[asyncio.Task[PartTally]]:
     done, running = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
     for task in done:
         task.result()

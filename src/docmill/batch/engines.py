@@ -7,7 +7,7 @@ from typing import Any, Final, Protocol, Self
 
 from docmill.batch import parts
 from docmill.batch.manifest import Shard
-from docmill.batch.parts import Tally
+from docmill.batch.parts import PartTally
 from docmill.batch.reader import Reader, TableReader
 from docmill.core.faults import CommandError, DocmillError
 from docmill.documents.confined import ReadRequest
@@ -33,6 +33,10 @@ class WorkPlan:
 class Watch(Protocol):
     """Is told how a batch comes on."""
 
+    def list(self, documents: int) -> None:
+        """So many are listed by now."""
+        ...
+
     def expect(self, documents: int) -> None: ...
     def skip(self, documents: int) -> None:
         """These were done before."""
@@ -48,7 +52,7 @@ class Engine(Protocol):
 
     async def __aenter__(self) -> Self: ...
     async def __aexit__(self, *exc: object) -> None: ...
-    async def read(self, shard: Shard) -> Tally: ...
+    async def read(self, shard: Shard) -> PartTally: ...
 
 
 class LocalEngine:
@@ -71,7 +75,7 @@ class LocalEngine:
         await self._reader.__aexit__(*exc)
         await self._out.close()
 
-    async def read(self, shard: Shard) -> Tally:
+    async def read(self, shard: Shard) -> PartTally:
         work = parts.retry_shard if self._plan.retry else parts.read_shard
         return await work(
             self._reader, self._out, shard, lambda ok: self._watch.add(1, 0 if ok else 1)
@@ -94,7 +98,7 @@ class ShardActor:
             rows=asked.rows,
         )
 
-    def read(self, shard: Shard) -> Tally | tuple[str, str]:
+    def read(self, shard: Shard) -> PartTally | tuple[str, str]:
         """The tally, or the code and detail of what makes it useless to go on."""
         work = parts.retry_shard if self._plan.retry else parts.read_shard
         try:
@@ -130,11 +134,11 @@ class RayEngine:
     def _start_actor(self) -> Any:
         return self._ray.remote(num_cpus=1)(ShardActor).remote(self._plan)
 
-    async def read(self, shard: Shard) -> Tally:
+    async def read(self, shard: Shard) -> PartTally:
         for _ in range(LIVES):
             actor = await self._free.get()
             try:
-                tally: Tally | tuple[str, str] = await actor.read.remote(shard)
+                tally: PartTally | tuple[str, str] = await actor.read.remote(shard)
             except self._ray.exceptions.RayActorError:
                 actor = self._start_actor()
                 continue

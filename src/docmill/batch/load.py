@@ -50,7 +50,7 @@ PartRow = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class LoadTarget:
     """Where parts are loaded to, and for whom. `keep` is how long results stay."""
 
     pool: Pool
@@ -60,7 +60,7 @@ class Target:
     keep: timedelta
 
 
-async def load_parts(out: Store, target: Target, watch: Watch) -> int:
+async def load_parts(out: Store, target: LoadTarget, watch: Watch) -> int:
     """How many documents are new. What failed is not loaded: it is in the dead letters."""
     loaded = 0
     async for part in _list_parts(out):
@@ -123,7 +123,7 @@ def name_job(row: PartRow, owner: OwnerKey, mapping: str | None) -> JobId:
     return JobId(uuid5(UUID(row["document_id"]), what))
 
 
-async def _load_some(out: Store, target: Target, given: Sequence[PartRow]) -> int:
+async def _load_some(out: Store, target: LoadTarget, given: Sequence[PartRow]) -> int:
     """Results first, the rows that name them after: a crash between leaves nothing that counts."""
     read = {
         name_job(row, target.owner, target.mapping): row
@@ -158,7 +158,7 @@ SELECT owner FROM documents WHERE id = ANY(%(ids)s) AND owner <> %(owner)s LIMIT
 """
 
 
-async def _check_owner(conn: Connection, target: Target, ids: Sequence[UUID]) -> None:
+async def _check_owner(conn: Connection, target: LoadTarget, ids: Sequence[UUID]) -> None:
     args = {"ids": list(ids), "owner": target.owner}
     if row := await (await conn.execute(FIND_STRANGERS, args)).fetchone():
         raise CommandError(
@@ -166,7 +166,7 @@ async def _check_owner(conn: Connection, target: Target, ids: Sequence[UUID]) ->
         )
 
 
-async def _store_result(target: Target, job: JobId, row: PartRow) -> Finished:
+async def _store_result(target: LoadTarget, job: JobId, row: PartRow) -> Finished:
     """As a worker would have stored it at its first claim."""
     version = row["version"]
 
@@ -193,7 +193,9 @@ VALUES (%(id)s, %(owner)s, %(sha256)s, %(bytes)s, %(content_type)s, %(filename)s
 """
 
 
-async def _insert(conn: Connection, batch: str, target: Target, new: tuple[JobId, PartRow]) -> None:
+async def _insert(
+    conn: Connection, batch: str, target: LoadTarget, new: tuple[JobId, PartRow]
+) -> None:
     """A document without a file, and its job, queued: nobody sees it before it is complete."""
     job_id, row = new
     args = {
@@ -234,7 +236,7 @@ async def _claim(conn: Connection, ids: Sequence[JobId]) -> list[Claimed]:
 
 
 async def _complete(
-    conn: Connection, target: Target, done: Mapping[JobId, tuple[PartRow, Finished]]
+    conn: Connection, target: LoadTarget, done: Mapping[JobId, tuple[PartRow, Finished]]
 ) -> None:
     settlements: list[Settlement] = []
     for job in await _claim(conn, list(done)):

@@ -7,7 +7,7 @@ keys and sizes, so that the same shard has the same name on every machine and af
 import asyncio
 import hashlib
 import json
-from collections.abc import AsyncIterator, Collection, Iterator
+from collections.abc import AsyncIterator, Callable, Collection, Iterator
 from dataclasses import asdict, dataclass, field
 from io import BytesIO
 from typing import Any, Final
@@ -117,8 +117,13 @@ class Listing:
         return shard
 
 
-async def ensure_manifest(source: Store, out: Store, selection: Selection) -> Manifest:
-    """The list as it was first made. Of several who list at once, the first to end is believed."""
+async def ensure_manifest(
+    source: Store, out: Store, selection: Selection, note: Callable[[int], None]
+) -> Manifest:
+    """The list as it was first made. Of several who list at once, the first to end is believed.
+
+    `note` is told how many documents are listed, shard after shard.
+    """
     if found := await read_manifest(out):
         return found
     listing, files = uuid4().hex, 0
@@ -126,6 +131,7 @@ async def ensure_manifest(source: Store, out: Store, selection: Selection) -> Ma
     waiting: list[Table] = []
     async for shard in counted.cut(source):
         waiting.append(shard)
+        note(counted.documents)
         if len(waiting) == SHARDS:
             await _put_file(out, listing, files, waiting)
             files, waiting = files + 1, []

@@ -26,7 +26,7 @@ LETTER: Final = ("key", "document_id", "document_hash", "code", "reason")
 
 
 @dataclass(frozen=True, slots=True)
-class Tally:
+class PartTally:
     """What one part has, or all of them together."""
 
     documents: int = 0
@@ -37,8 +37,8 @@ class Tally:
     cpu_seconds: float = 0.0
     codes: dict[str, int] = field(default_factory=dict[str, int])
 
-    def __add__(self, other: "Tally") -> "Tally":
-        return Tally(
+    def __add__(self, other: "PartTally") -> "PartTally":
+        return PartTally(
             self.documents + other.documents,
             self.ok + other.ok,
             self.failed + other.failed,
@@ -63,7 +63,7 @@ def letters_key(name: str) -> str:
 
 async def read_shard(
     reader: TableReader, out: Store, shard: Shard, note: NoteDocument = lambda _: None
-) -> Tally:
+) -> PartTally:
     """Read its documents and put the part, unless somebody has put it meanwhile."""
     table = await reader.read(shard.documents, note)
     if table["key"].to_pylist() != shard.documents["key"].to_pylist():
@@ -77,7 +77,7 @@ async def read_shard(
 
 async def retry_shard(
     reader: TableReader, out: Store, shard: Shard, note: NoteDocument = lambda _: None
-) -> Tally:
+) -> PartTally:
     """Read its failed documents again; the part is replaced whole by one with what came of it."""
     table = await read_part(out, shard.name)
     failed = pc.equal(table["status"], FAILED)
@@ -102,7 +102,7 @@ async def read_part(out: Store, name: str) -> Table:
         return await asyncio.to_thread(pq.read_table, file)
 
 
-async def derive(out: Store, name: str, table: Table) -> Tally:
+async def derive(out: Store, name: str, table: Table) -> PartTally:
     """Of the part that counts: its dead letters first, then its tally, which says that all is."""
     failed = table.filter(pc.equal(table["status"], FAILED))
     if len(failed):
@@ -116,10 +116,10 @@ async def derive(out: Store, name: str, table: Table) -> Tally:
     return tally
 
 
-def count_part(table: Table) -> Tally:
+def count_part(table: Table) -> PartTally:
     codes = Counter(code for code in table["code"].to_pylist() if code)
     statuses: Counter[str] = Counter(table["status"].to_pylist())
-    return Tally(
+    return PartTally(
         len(table),
         statuses[OK],
         statuses[FAILED],
@@ -134,10 +134,10 @@ def _sum(table: Table, column: str) -> Any:
     return pc.sum(table[column]).as_py() or 0
 
 
-async def read_tally(out: Store, name: str) -> Tally:
+async def read_tally(out: Store, name: str) -> PartTally:
     """As it was left, or derived from the part. Raises CommandError without a part."""
     if found := await read_json(out, tally_key(name)):
-        return Tally(**found)
+        return PartTally(**found)
     if await out.head(part_key(name)) is None:
         raise CommandError(
             f"The part {part_key(name)} is not there any more.\n"

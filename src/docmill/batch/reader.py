@@ -6,7 +6,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Coroutine
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, Final, Self, TypeVar
 from uuid import NAMESPACE_URL, uuid5
@@ -22,7 +22,6 @@ from docmill.documents.confined import ConfinedReader, ReadRequest
 from docmill.sandbox.limits import RunLimits
 from docmill.sandbox.outcome import RunFailed, RunOutcome, RunReturned
 from docmill.sandbox.pool import SandboxPool
-from docmill.sandbox.protocol import SIZE
 from docmill.storage import open_store
 from docmill.storage.contract import CHUNK, Store
 from docmill.storage.names import display_name
@@ -43,27 +42,14 @@ REFUSED: Final = "GW_4XX"
 NoteDocument = Callable[[bool], None]
 
 
-@dataclass(slots=True)
-class PageCounter:
-    """Hears how many pages a document has; nothing is kept from one try to the next."""
-
-    pages: int | None = None
-    services: frozenset[str] = field(default_factory=frozenset[str])
-
-    async def answer(self, service: str, request: Any) -> None:
-        if service == SIZE:
-            self.pages = int(request["pages"])
-
-
 @dataclass(frozen=True, slots=True)
-class ReadDocument:
+class BatchDocument:
     """What became of one document."""
 
     ran: RunOutcome
     sha256: str | None = None
     size: int | None = None
     content_type: str | None = None
-    pages: int | None = None
     seconds: float = 0.0
 
 
@@ -136,21 +122,21 @@ class TableReader:
         note(row["status"] == schema.OK)
         return row
 
-    async def _read_document(self, given: dict[str, Any]) -> ReadDocument:
+    async def _read_document(self, given: dict[str, Any]) -> BatchDocument:
         try:
             file = await self._fetch(given)
         except DocmillError as exc:
             if exc.fault.code not in {GONE, IO_ERROR}:
                 raise
             says = NOT_THERE if exc.fault.code == GONE else exc.detail
-            return ReadDocument(_fail(exc.fault.code, says))
+            return BatchDocument(_fail(exc.fault.code, says))
         with file:
             sha256 = await asyncio.to_thread(_hash, file)
             size = file.seek(0, os.SEEK_END)
             file.seek(0)
             if given.get("size") not in {None, size}:
                 says = f"It has {size} bytes, and had {given['size']} when it was listed."
-                return ReadDocument(_fail(CHANGED, says), sha256, size)
+                return BatchDocument(_fail(CHANGED, says), sha256, size)
             document = OpenDocument(Path(display_name(given["key"])), file.fileno(), size)
             return await self._read_open(document, sha256)
 
@@ -162,27 +148,26 @@ class TableReader:
             raise ValueError("say where documents lie (source=), or give them as column `content`")
         return await self._store.file(given["key"])
 
-    async def _read_open(self, document: OpenDocument, sha256: str) -> ReadDocument:
-        counter = PageCounter()
+    async def _read_open(self, document: OpenDocument, sha256: str) -> BatchDocument:
         try:
             kind = self._reader.find_type(document)
         except DocmillError as exc:
-            return ReadDocument(_fail(exc.fault.code, exc.fault.final), sha256, document.size)
+            return BatchDocument(_fail(exc.fault.code, exc.fault.final), sha256, document.size)
         async with self._running:
             began = time.monotonic()
-            ran = await self._run(document, sha256, counter)
+            ran = await self._run(document, sha256, kind)
             seconds = time.monotonic() - began
-        return ReadDocument(ran, sha256, document.size, kind, counter.pages, seconds)
+        return BatchDocument(ran, sha256, document.size, kind, seconds)
 
-    async def _run(self, document: OpenDocument, sha256: str, counter: PageCounter) -> RunOutcome:
+    async def _run(self, document: OpenDocument, sha256: str, kind: str) -> RunOutcome:
         """What is worth another try gets it: somebody may have killed the child."""
         for left in reversed(range(TRIES)):
-            ran = await self._reader.read(document, sha256, note=_ignore_progress, host=counter)
+            ran = await self._reader.read(document, sha256, note=_ignore_progress, kind=kind)
             if isinstance(ran, RunReturned) or not faults.FAULTS[ran.code].retried or not left:
                 return ran
         raise AssertionError("unreachable")
 
-    def _describe(self, key: str, read: ReadDocument) -> dict[str, Any]:
+    def _describe(self, key: str, read: BatchDocument) -> dict[str, Any]:
         name = f"{self._place}/{key}#{read.sha256 or ''}"
         row: dict[str, Any] = {
             "document_id": str(uuid5(NAMESPACE_URL, name)),
@@ -190,7 +175,7 @@ class TableReader:
             "key": key,
             "pipeline": self._request.pipeline,
             "version": self._version,
-            "num_pages": read.pages,
+            "num_pages": read.ran.pages,
             "seconds": round(read.seconds, 3),
             "cpu_seconds": read.ran.usage.cpu_ms / 1000,
             "bytes": read.size,

@@ -101,6 +101,18 @@ _OWN: Final = (
         CARE,
     ),
     Command(
+        "replay",
+        "docmill.processes.replay:replay_reviews",
+        "Read all that was approved with the installed version, and show what would change.",
+        CARE,
+    ),
+    Command(
+        "compare",
+        "docmill.processes.compare:compare_readings",
+        "Compare two readings of the same documents, value by value; nothing is written.",
+        CARE,
+    ),
+    Command(
         "read",
         "docmill.processes.read:read_files",
         "Run a pipeline on files here, with no server and no database.",
@@ -124,6 +136,17 @@ _OWN: Final = (
         "models",
         "docmill.processes.models:app",
         "The models and word lists docmill reads with.",
+        CARE,
+    ),
+    Command(
+        "verify",
+        "docmill.processes.receipts:verify_receipt",
+        "Check a receipt, and the files it speaks of, with no server and no database.",
+    ),
+    Command(
+        "receipts",
+        "docmill.processes.receipts:app",
+        "The keys that receipts are signed with.",
         CARE,
     ),
     Command(
@@ -162,9 +185,33 @@ _OWN: Final = (
         CARE,
     ),
     Command(
+        "backup",
+        "docmill.processes.backup:back_up",
+        "Write the database and the stored bytes to a folder, while docmill runs.",
+        CARE,
+    ),
+    Command(
+        "restore",
+        "docmill.processes.backup:restore",
+        "Put a backup into an empty database and a store, here or on another machine.",
+        CARE,
+    ),
+    Command(
         "storage",
         "docmill.processes.storage:app",
         "Move the stored bytes to another store, while docmill runs.",
+        CARE,
+    ),
+    Command(
+        "sweep",
+        "docmill.processes.retention:run_sweep",
+        "Enforce retention now: delete what is past its time, archive old events, remove orphans.",
+        CARE,
+    ),
+    Command(
+        "events",
+        "docmill.processes.retention:events_app",
+        "The history of jobs: bring back what went to the archive.",
         CARE,
     ),
     Command(

@@ -188,6 +188,10 @@ class AsyncClient:
         path, params = f"/api/jobs/{job_id}/download", {"form": form} if form else {}
         return await self.patiently(lambda: self.fetch("GET", path, params=params))
 
+    async def receipt(self, job_id: str) -> bytes:
+        """A signed statement about a complete job's result; `docmill verify` checks its bytes."""
+        return await self.patiently(lambda: self.fetch("GET", f"/api/jobs/{job_id}/receipt"))
+
     async def cancel(self, job_id: str) -> RemoteJob:
         return RemoteJob.of((await self.ask("POST", f"/api/jobs/{job_id}/cancel"))["job"])
 

@@ -51,6 +51,9 @@ class Client:
     def download(self, job_id: str, form: str | None = None) -> bytes:
         return self._done(self._client.download(job_id, form))
 
+    def receipt(self, job_id: str) -> bytes:
+        return self._done(self._client.receipt(job_id))
+
     def cancel(self, job_id: str) -> RemoteJob:
         return self._done(self._client.cancel(job_id))
 

@@ -210,7 +210,7 @@ _ROWS: Final = (
         "SERVICE_UNSET",
         501,
         "This needs a service that isn't set up here",
-        "Operators: docs/operate.md names the settings of every service.",
+        "Operators: docs/operate/connect.md names the settings of every service.",
     ),
     Fault(
         "SERVICE_REFUSED",
@@ -294,6 +294,7 @@ _ROWS: Final = (
         "There is no such pipeline",
         "GET /api/pipelines lists the pipelines.",
     ),
+    Fault("UNKNOWN_SERVICE", 404, "No worker asks such a service", "`docmill admin` lists them."),
     Fault(
         "UNKNOWN_MAPPING",
         400,

@@ -228,7 +228,10 @@ class Claimed:
 
 @dataclass(frozen=True, slots=True)
 class StoredResult:
-    """A result that was stored and seen to exist."""
+    """A result that was stored and seen to exist.
+
+    `version` is that of its pipeline, `docmill` that of the program; `mapping` is what wrote it.
+    """
 
     key: str
     content_type: str
@@ -236,6 +239,8 @@ class StoredResult:
     stored_bytes: int
     sha256: str
     version: str
+    docmill: str | None = None
+    mapping: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

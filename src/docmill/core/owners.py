@@ -26,6 +26,8 @@ class Owner:
     desks: tuple[str, ...] = ()
     # Whether the owner looks after the installation.
     admin: bool = False
+    # Whether the owner may look at all of it, and change nothing.
+    watches: bool = False
     # What the credentials allow; those of a person allow everything.
     scopes: tuple[str, ...] = SCOPES
 
@@ -40,7 +42,8 @@ class Owner:
     @property
     def grants(self) -> dict[str, Any]:
         """What was granted beyond being an owner, as it is kept with keys and sessions."""
-        return {"priority": self.priority, "desks": list(self.desks), "admin": self.admin}
+        granted = {"priority": self.priority, "desks": list(self.desks), "admin": self.admin}
+        return {**granted, "watches": True} if self.watches else granted
 
 
 def user(
@@ -62,12 +65,16 @@ def restore(key: str, grants: Mapping[str, Any]) -> Owner:
         int(grants.get("priority", STANDARD)),
         tuple(grants.get("desks", ())),
         grants.get("admin") is True,
+        grants.get("watches") is True,
     )
 
 
 def limit(owner: Owner, scopes: tuple[str, ...]) -> Owner:
     """The owner as somebody who holds only these scopes."""
-    return replace(owner, scopes=scopes, admin=owner.admin and ADMIN in scopes)
+    is_for_it = ADMIN in scopes
+    return replace(
+        owner, scopes=scopes, admin=owner.admin and is_for_it, watches=owner.watches and is_for_it
+    )
 
 
 # The one person of local mode: whoever sits at the machine. Nobody else is there to keep out.

@@ -435,18 +435,17 @@ class Room:
     - `routers`: FastAPI's `APIRouter`s, written with `docmill.web` (`site`, `render`, `params`);
       `site.find(JobAccess)` is for jobs and results.
     - `settings`: names of settings that each run of the pipeline gets as options.
-    - `accept_options`: `async (conn, owner_key) -> Mapping`, asked when a document is accepted; the
-      job keeps the answer, so that it gives the same result again.
+    - `accept_options`: `async (conn, owner_key) -> Mapping`, asked at an upload; its job keeps it.
     - `run_options`: `async (conn, job) -> Mapping`, asked before each run.
     - `validator`: a `Validator` of the files that its pipeline makes, run in a confined process.
-    - `confined_runs`: further objects with a pipeline's contract, which its pages may run over a
-      document in a confined process.
+    - `confined_runs`: further objects with a pipeline's contract, which its pages may run likewise.
     - `titles`: what people call its pipeline and its mappings, by name.
     - `show`: `show(data) -> Shown` (`core/shown.py`): a result as people read it.
-    - `waiting`: `async (conn, owner) -> MenuEntry | None`: where work of the room waits for this
-      person, and how much; the review page leads there.
-    - `judge`: `judge(record, data) -> Iterable[JudgedValue]` (`core/scoring.py`): a result held
-      against its truth, for `docmill eval`.
+    - `waiting`: `async (conn, owner) -> MenuEntry | None`: where how much waits for this person.
+    - `judge`: `judge(record, data) -> Iterable[JudgedValue]`: a result against its truth, for eval.
+    - `outline`: `outline(data) -> Outline` (`core/comparison.py`): a result as values to compare.
+    - `approved`: `async (conn, after, limit) -> Sequence[ApprovedReading]`, by the ids of jobs.
+    - `reviewed`: `async (conn, job) -> dict | None`: who decided, and on which revision.
     - `upkeep`: `async (pool, store) -> None`, what is done for it once a day.
     """
 
@@ -471,6 +470,9 @@ class Room:
     show: Reference | None = None
     waiting: Reference | None = None
     judge: Reference | None = None
+    outline: Reference | None = None
+    approved: Reference | None = None
+    reviewed: Reference | None = None
     upkeep: Reference | None = None
 
 

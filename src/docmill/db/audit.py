@@ -1,5 +1,8 @@
 """The audit log: who did what to which thing, and what it was before. Rows are only added.
 
+Changes of settings, keys, webhooks, mappings and reviews are noted by the database itself when
+they commit (migration 0046); other acts are noted here by whoever does them.
+
 Each row's hash covers the hash of the row before, so one that is changed or taken out later is
 found. See docs/decisions/0054-audit.md.
 """
@@ -44,6 +47,14 @@ async def record(
         "after": json.dumps(after or {}, default=str),
     }
     await conn.execute(RECORD, args)
+
+
+NAME_ACTOR: Final = "SELECT set_config('docmill.who', %s, true)"
+
+
+async def name_actor(conn: Connection, actor: str) -> None:
+    """Who acts in this transaction, where the rows that change do not tell."""
+    await conn.execute(NAME_ACTOR, (actor,))
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,10 +18,13 @@ from docmill.db.pool import Outage, Pool
 WORK: Final = "docmill_work"
 CHANGES: Final = "docmill_changes"
 CANCELLED: Final = "docmill_cancelled"
+# Rung by the database itself with the id of a job that had ended (migration 36).
+ENDED_CHANGED: Final = "docmill_ended_changed"
 QUIET: Final = 0.1
 AGAIN: Final = 1.0
 
-NOTIFY: Final = "SELECT pg_notify(%s, '')"
+# Not worth a wait for the disk.
+NOTIFY: Final = "SELECT set_config('synchronous_commit', 'off', true), pg_notify(%s, '')"
 
 
 class Notifier:
@@ -53,8 +56,7 @@ class Notifier:
             await self._redis.publish(self._channel)
             return
         with suppress(psycopg.Error):
-            async with self._pool.connection() as conn:
-                await conn.execute("SET LOCAL synchronous_commit = off")
+            async with self._pool.statements() as conn:
                 await conn.execute(NOTIFY, (self._channel,))
 
     async def close(self) -> None:

@@ -20,6 +20,7 @@ from psycopg.rows import TupleRow
 from docmill.core.faults import DocmillError
 from docmill.core.meters import Meter, measure_one
 from docmill.db import wall
+from docmill.db.absence import Absence
 from docmill.db.wall import EVERYTHING, UNSURE, View
 
 # Nobody in line waits longer than this after the last turn that ended well: then nothing moves.
@@ -210,6 +211,8 @@ class Pool(psycopg_pool.AsyncConnectionPool[Connection]):
         self._views: WeakKeyDictionary[Connection, View] = WeakKeyDictionary()
         self._errors_before: int = 0
         self._purging: asyncio.Task[None] | None = None
+        # Known at once, for those who have another answer than waiting for a connection.
+        self.absence: Absence = Absence(self._probe)
         super().__init__(
             url,
             kwargs=kwargs,
@@ -252,6 +255,18 @@ class Pool(psycopg_pool.AsyncConnectionPool[Connection]):
 
     async def _note_success(self, _: Connection) -> None:
         self._errors_before = self.get_stats().get("connections_errors", 0)
+        self.absence.end()
+
+    async def _connect(self, timeout: float | None = None) -> Connection:  # noqa: ASYNC109
+        try:
+            return await super()._connect(timeout)
+        except psycopg.OperationalError:
+            self.absence.begin()
+            raise
+
+    async def _probe(self) -> None:
+        async with self.connection(SHORT_WAIT) as conn:
+            await conn.execute("SELECT 1")
 
     async def _look_at(self, conn: Connection) -> None:
         """Free for a healthy connection: an idle one has news only when its server closed it.
@@ -301,11 +316,8 @@ class Pool(psycopg_pool.AsyncConnectionPool[Connection]):
         if self._gap and view is not EVERYTHING:
             return
         self._views[conn] = UNSURE
-        await conn.set_autocommit(True)
-        try:
+        async with committing_each(conn):
             await wall.set_view(conn, view, local=False)
-        finally:
-            await conn.set_autocommit(False)
         self._views[conn] = view
 
     async def look_at_wall(self, conn: Connection) -> None:
@@ -314,6 +326,12 @@ class Pool(psycopg_pool.AsyncConnectionPool[Connection]):
         self._is_wall_known = True
         if self._gap:
             log.warning("wall.down", why=self._gap)
+
+    @asynccontextmanager
+    async def statements(self) -> AsyncGenerator[Connection]:
+        """As `connection`, but every statement is a transaction by itself: one way and back."""
+        async with self.connection() as conn, committing_each(conn):
+            yield conn
 
     @asynccontextmanager
     async def lend(self) -> AsyncGenerator[Connection]:
@@ -377,22 +395,30 @@ async def open_pool(
     try:
         yield pool
     finally:
+        pool.absence.end()
         await pool.close()
 
 
 @asynccontextmanager
+async def committing_each(conn: Connection) -> AsyncGenerator[None]:
+    """Every statement by itself, which saves BEGIN and COMMIT their way."""
+    await conn.set_autocommit(True)
+    try:
+        yield
+    finally:
+        with suppress(psycopg.Error):  # a broken connection is thrown away by the pool
+            await conn.set_autocommit(False)
+
+
+@asynccontextmanager
 async def read_connection(pool: Pool) -> AsyncGenerator[Connection]:
-    """For reads alone: every statement by itself, which saves BEGIN and COMMIT their way."""
+    """For reads alone: every statement by itself."""
     async with connection(pool) as conn:
         if pool.pooled and wall.view_now() is not EVERYTHING:
             yield conn  # what it may see is said in the transaction
             return
-        await conn.set_autocommit(True)
-        try:
+        async with committing_each(conn):
             yield conn
-        finally:
-            with suppress(psycopg.Error):  # a broken connection is thrown away by the pool
-                await conn.set_autocommit(False)
 
 
 @asynccontextmanager
@@ -462,7 +488,8 @@ async def _write(pool: Pool, act: Callable[[Connection], Awaitable[T]]) -> T:
     try:
         async with connection(pool) as conn:
             left = max(WRITE_SECONDS - (time.monotonic() - began_at), LOCK_SECONDS)
-            await conn.execute(PATIENCE, (f"{left * 1000:.0f}ms",))
+            async with conn.pipeline():  # BEGIN goes with it
+                await conn.execute(PATIENCE, (f"{left * 1000:.0f}ms",))
             written = await act(conn)
             committing = True
         return written

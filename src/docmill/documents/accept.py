@@ -153,6 +153,8 @@ class Acceptor:
     changes: Notifier
     keep: timedelta | None
     shared_dedupe: bool = False
+    # Of pipelines with a period of their own.
+    keeps: Mapping[str, timedelta | None] = field(default_factory=dict[str, timedelta | None])
     turns: TurnQueueByKey = field(default_factory=TurnQueueByKey)
 
 
@@ -395,8 +397,8 @@ async def _create(
         original = await enqueue.find_original(
             conn, document.sha256, wanted.pipeline, wanted.mapping
         )
-    keep = None if wanted.from_bucket else acceptor.keep
-    await queries.insert_document(conn, wanted.owner.key, document, keep=keep)
+    keep = acceptor.keeps.get(wanted.pipeline, acceptor.keep)
+    keep = None if wanted.from_bucket else keep
     asked = wanted.owner.priority if wanted.priority is None else wanted.priority
     job = enqueue.NewJob(
         id=JobId(uuid4()),
@@ -410,9 +412,12 @@ async def _create(
         duplicate_of=original,
         schedule=wanted.schedule,
     )
-    await enqueue.add_job(conn, job)
-    await enqueue.enqueue(conn, job)
-    return Accepted(await _load_job(conn, job.id), AcceptOutcome.CREATED)
+    # Sent together, answered together: each needs nothing that another tells.
+    async with conn.pipeline():
+        await queries.insert_document(conn, wanted.owner.key, document, keep=keep)
+        await enqueue.add_job(conn, job)
+        await enqueue.enqueue(conn, job)
+        return Accepted(await _load_job(conn, job.id), AcceptOutcome.CREATED)
 
 
 async def _load_job(conn: Connection, job_id: JobId) -> Job:

@@ -10,7 +10,6 @@ from docmill.core.faults import DocmillError
 from docmill.core.installed import PipelineCatalog
 from docmill.core.jobs import ReportProgress, Usage
 from docmill.documents import content_types
-from docmill.sandbox.channel import RunHost
 from docmill.sandbox.outcome import RunFailed, RunOutcome, Task
 from docmill.sandbox.pool import SandboxPool
 
@@ -44,16 +43,11 @@ class ConfinedReader:
     request: ReadRequest
 
     async def read(
-        self,
-        document: OpenDocument,
-        sha256: str,
-        *,
-        note: ReportProgress,
-        host: RunHost | None = None,
+        self, document: OpenDocument, sha256: str, *, note: ReportProgress, kind: str | None = None
     ) -> RunOutcome:
-        """What stalled on a busy machine is tried once more. `host` hears how many pages it has."""
+        """What stalled on a busy machine is tried once more. `kind` is its type where known."""
         try:
-            kind = self.find_type(document)
+            kind = kind or self.find_type(document)
         except DocmillError as exc:
             return RunFailed(exc.fault.code, exc.detail, "", Usage())
         task = Task(
@@ -64,11 +58,10 @@ class ConfinedReader:
             mapping=self.request.mapping,
             options=self.request.options,
             rows=self.request.rows,
-            counts=host is not None,
         )
-        ran = await self.sandbox.run(task, document.fd, note, host=host)
+        ran = await self.sandbox.run(task, document.fd, note)
         if isinstance(ran, RunFailed) and ran.stalled:
-            ran = await self.sandbox.run(task, document.fd, note, host=host)
+            ran = await self.sandbox.run(task, document.fd, note)
         return ran
 
     def find_type(self, document: OpenDocument) -> str:

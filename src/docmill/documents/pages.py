@@ -1,11 +1,11 @@
 """The pages of documents with their states, and of buckets: how each adds up, and its pause."""
 
-from typing import Final
+from typing import Annotated, Final, Literal
 from urllib.parse import urlencode
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Query
 from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from docmill.core.documents import DocumentState
 from docmill.db.pool import read_connection
@@ -15,21 +15,28 @@ from docmill.documents.buckets import STATES
 from docmill.documents.queries import DocumentFilter
 from docmill.documents.source_api import change_pause
 from docmill.documents.watched import WatchedBuckets, list_objects, sum_counts
-from docmill.web import params, render
-from docmill.web.params import Cursor
+from docmill.web import params, problems, render
+from docmill.web.params import Cursor, CursorText
 from docmill.web.site import CurrentOwner, CurrentSite
 
 router = APIRouter(include_in_schema=False)
+# Programs POST to the same address, so the API's document says what a GET of it is.
+declared_router = APIRouter(tags=["documents"])
 
-STATES_SHOWN: Final = tuple(DocumentState)
 
-
-@router.get("/documents")
+@declared_router.get(
+    "/documents",
+    summary="The page of documents, for people",
+    response_class=HTMLResponse,
+    responses=problems.fault_responses("BAD_REQUEST", "UNAUTHORIZED", "DATABASE_DOWN", "BUSY"),
+)
 async def documents_page(
-    site: CurrentSite, owner: CurrentOwner, state: str = "", cursor: str = "", again: str = ""
+    site: CurrentSite,
+    owner: CurrentOwner,
+    state: Annotated[DocumentState | Literal[""], Query()] = "",
+    cursor: CursorText = None,
+    again: str = "",
 ) -> Response:
-    if state and state not in STATES_SHOWN:
-        raise params.bad_param("state", f"one of {', '.join(STATES_SHOWN)}")
     after = params.parse_cursor(cursor) if cursor else None
     only = DocumentFilter(state=state or None)
     async with read_connection(site.pool) as conn:
@@ -42,7 +49,7 @@ async def documents_page(
         documents=[shape_document(row) for row in page],
         counts=counts,
         state=state,
-        meaning=DocumentState(state).meaning if state else "",
+        meaning=state.meaning if state else "",
         next_cursor=last,
         bucket=seen[0].place if seen else "",
         said="The document is read again." if again else "",

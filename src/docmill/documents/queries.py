@@ -9,7 +9,7 @@ from psycopg.rows import class_row
 from psycopg.types.json import Jsonb
 
 from docmill.core.documents import Document, DocumentState, NewDocument
-from docmill.core.jobs import ACTIVE_WORDS, DocumentId, JobId
+from docmill.core.jobs import DocumentId, JobId
 from docmill.core.owners import Owner, OwnerKey
 from docmill.db.pool import Connection
 from docmill.web.params import Cursor
@@ -57,43 +57,6 @@ SELECT id, owner, sha256, bytes, content_type, original_filename, source, upload
 async def find_document(conn: Connection, document_id: DocumentId) -> Document | None:
     async with conn.cursor(row_factory=class_row(Document)) as cur:
         return await (await cur.execute(FIND, (document_id,))).fetchone()
-
-
-# A document whose job is still to run is kept whatever its age, and so is one a trade points to.
-LIST_EXPIRING_DOCUMENTS: Final = """
-SELECT id, upload_key FROM documents
- WHERE upload_key IS NOT NULL AND expires_at < now()
-   AND NOT EXISTS (SELECT FROM jobs WHERE document_id = documents.id
-                      AND status = ANY(%s))
-   AND NOT EXISTS (SELECT FROM trades WHERE document_id = documents.id)
- ORDER BY expires_at LIMIT %s
-"""
-
-
-async def list_expiring_documents(conn: Connection, limit: int) -> list[tuple[DocumentId, str]]:
-    return [
-        (row[0], row[1])
-        for row in await (
-            await conn.execute(LIST_EXPIRING_DOCUMENTS, (ACTIVE_WORDS, limit))
-        ).fetchall()
-    ]
-
-
-# A failed job without its file cannot be queued again, so it stops answering for its content.
-EXPIRE_DOCUMENT: Final = """
-WITH gone AS (
-    UPDATE documents SET upload_key = NULL, expired_at = now()
-     WHERE id = %s AND upload_key IS NOT NULL RETURNING id),
-freed AS (
-    UPDATE jobs SET dedupe_key = NULL FROM gone
-     WHERE document_id = gone.id AND status = 'failed' AND dedupe_key IS NOT NULL)
-INSERT INTO job_events (job_id, kind, meta)
-SELECT jobs.id, 'expired', '{"what": "upload"}' FROM jobs JOIN gone ON document_id = gone.id
-"""
-
-
-async def expire_document(conn: Connection, document_id: DocumentId) -> None:
-    await conn.execute(EXPIRE_DOCUMENT, (document_id,))
 
 
 DROP_ORPHAN_DOCUMENT: Final = """

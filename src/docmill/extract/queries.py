@@ -337,7 +337,7 @@ def _quote_lexeme(lexeme: str) -> str:
     return f"'{escaped}'"
 
 
-# Taken times ten, ts_rank of one word goes from 0.61 where it stands once towards 1.
+# SweptCount times ten, ts_rank of one word goes from 0.61 where it stands once towards 1.
 BEST: Final = """
 WITH found AS MATERIALIZED (
     SELECT chunks.id, chunks.words

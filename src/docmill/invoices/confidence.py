@@ -5,7 +5,7 @@ reader found the values. `python -m eval.fit_confidence --write` fits the weight
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
@@ -18,6 +18,7 @@ from docmill.invoices.checks import BROKEN, HELD, find_certain
 from docmill.invoices.fields import lines_of, split_path, value_at
 from docmill.invoices.reader import lexicon
 from docmill.invoices.reader.amounts import find_role
+from docmill.invoices.reader.names import is_known_by
 from docmill.invoices.values import parse_number
 from docmill.reading.dates import find_dates
 from docmill.reading.labels import COMPANY, squeeze
@@ -48,6 +49,9 @@ MOST_AGREED: Final = 0.97  # two readers of one page may be misled by the same t
 _AMOUNT: Final = re.compile(r"\d{1,3}(?:[.,]\d{3})+(?:[.,]\d\d)?|\d+[.,]\d\d")
 _YEAR: Final = re.compile(r"(?:19|20)\d\d")
 _GOES_ON: Final = re.compile(r"[,.]?\w")
+_HOST: Final = re.compile(r"(?:@|www\.)([\w.-]+)\.\w{2,}", re.IGNORECASE)
+_NAMES: Final = ("seller.name", "buyer.name")
+NAME_LENGTH: Final = 70  # characters
 _ODD_IN_NAMES: Final = re.compile(r"[:/\\|@{}<>=]")
 
 Features = dict[str, float]
@@ -138,7 +142,7 @@ class Describer:
         texts = [one.text for one in self.texts]
         return {
             "later_day": float(any(issued is None or day > issued for day in days)),
-            "due_word": float(any(_begins_with(lexicon.DUE, text) for text in texts)),
+            "due_word": float(any(_begins_with(lexicon.DUE_LABELS, text) for text in texts)),
             "days": float(any(lexicon.DAYS.search(text) for text in texts)),
         }
 
@@ -154,16 +158,51 @@ class Describer:
             case "number":
                 return self._fits() | _describe_number(value) | self._describe_place(path, kind)
             case "name":
-                own = _describe_name(self.data, path, value)
+                own = _describe_name(self.data, path, value) | self._describe_mentions(path, value)
                 return self._fits() | own | self._describe_place(path, kind)
             case "date":
-                return self._fits() | _describe_date(self.data, value)
+                return self._fits() | _describe_date(self.data, value) | self._describe_days()
             case "total":
                 return self.sums | _describe_total(self.data, value)
             case "line":
                 return self.sums | _describe_line(self.data, path)
             case _:
                 return self._fits()
+
+    def _describe_mentions(self, path: str, value: str) -> Features:
+        """What other places of the page say of a name: agreeing, longer, shorter, or of others."""
+        key, stem = squeeze(value), squeeze(COMPANY.sub("", value))
+        parties = [squeeze(str(value_at(self.data, each) or "")) for each in _NAMES]
+        firms = {
+            other
+            for one, other in zip(self.texts, self.keys, strict=True)
+            if len(one.text) < NAME_LENGTH and COMPANY.search(one.text)
+        }
+        rivals = sum(not any(own and own in firm for own in parties) for firm in firms)
+        return {
+            "linked": float(any(is_known_by(value, domain) for domain in self._domains())),
+            "varied": float(len(stem) > 3 and any(_is_variant(key, stem, k) for k in self.keys)),
+            "rivals": min(rivals, OFTEN) / OFTEN,
+            "told_more": float(any(each.startswith(key) and each != key for each in self.keys)),
+        }
+
+    def _domains(self) -> set[str]:
+        found = (_HOST.finditer(one.text) for one in self.texts)
+        return {squeeze(max(match[1].split("."), key=len)) for each in found for match in each}
+
+    def _describe_days(self) -> Features:
+        """How many days the page names, and whether the printed terms lead to the due date."""
+        issued, due = (
+            _parse_date(value_at(self.data, path)) for path in ("issue_date", "due_date")
+        )
+        days = {each.day for one in self.texts for each in find_dates(one.text)}
+        terms = {int(match[1]) for one in self.texts for match in lexicon.DAYS.finditer(one.text)}
+        gap = (due - issued).days if issued and due else None
+        return {
+            "many_days": min(len(days), OFTEN) / OFTEN,
+            "earlier_day": float(issued is not None and any(day < issued for day in days)),
+            "terms_fit": float(gap is not None and gap in terms),
+        }
 
     def _fits(self) -> Features:
         return {"fits": self.sums["closed"] + self.sums["lines_fit"]}
@@ -185,6 +224,13 @@ class Describer:
         return found | {"followed": float(bool(rest.strip(" .,;:")))}
 
 
+def _is_variant(key: str, stem: str, other: str) -> bool:
+    """Whether another text is the name with something less or more at its end."""
+    return other != key and (
+        other == stem or (other.startswith(stem) and len(other) < 2 * len(key))
+    )
+
+
 def _goes_on(rest: str) -> bool:
     """Whether what stands behind a number may be more of it; a day may stand there."""
     if not _GOES_ON.match(rest.strip()):
@@ -192,9 +238,9 @@ def _goes_on(rest: str) -> bool:
     return not find_dates(rest) and not lexicon.OF_DAY.fullmatch(rest.strip())
 
 
-def _begins_with(label: re.Pattern[str], text: str) -> bool:
+def _begins_with(known: Container[str], text: str) -> bool:
     words = text.split()
-    return any(label.fullmatch(squeeze(" ".join(words[:count]))) for count in range(1, 5))
+    return any(squeeze(" ".join(words[:count])) in known for count in range(1, 5))
 
 
 def _describe_sums(data: InvoiceJson) -> Features:

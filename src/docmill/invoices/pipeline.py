@@ -83,7 +83,7 @@ class InvoiceReading:
 
 
 def _read_document(source: Source, tools: Tools) -> InvoiceReading:
-    with open_document(source.file, source.content_type, tools) as document:
+    with open_document(source.file, source.content_type, tools, drawn=False) as document:
         pages = read_pages(document, tools)
         warnings = list(document.warnings)
     source.file.seek(0)

@@ -10,10 +10,10 @@ from decimal import Decimal
 from typing import Any, Final
 from uuid import UUID
 
-from psycopg.rows import class_row
+from psycopg.rows import class_row, dict_row
 from psycopg.types.json import Jsonb
 
-from docmill.core.jobs import Claimed, JobId, StoredResult
+from docmill.core.jobs import Claimed, Job, JobId, StoredResult
 from docmill.core.owners import OwnerKey
 from docmill.core.summaries import Summary
 from docmill.db.pool import Connection
@@ -67,6 +67,18 @@ SELECT status, revision, doubts, reason, decided_by, decided_at,
 async def load_head(conn: Connection, job_id: JobId) -> ReviewHead:
     async with conn.cursor(row_factory=class_row(ReviewHead)) as cur:
         return await (await cur.execute(LOAD_HEAD, (job_id,))).fetchone() or ReviewHead()
+
+
+TELL_REVIEW: Final = """
+SELECT status, revision, decided_by AS reviewer, decided_at AS at, rule FROM reviews
+ WHERE job_id = %s AND status <> 'pending'
+"""
+
+
+async def tell_review(conn: Connection, job: Job) -> dict[str, Any] | None:
+    """For a receipt: who decided on it, a person or a rule; nothing where nobody has."""
+    async with conn.cursor(row_factory=dict_row) as cur:
+        return await (await cur.execute(TELL_REVIEW, (job.id,))).fetchone()
 
 
 LOAD_REVISIONS: Final = """
@@ -179,12 +191,12 @@ async def _decide(
 REPLACE_RESULTS: Final = """
 WITH saved AS (
     INSERT INTO results (job_id, claim, form, revision, key, content_type, bytes, stored_bytes,
-                         sha256, version)
+                         sha256, version, docmill, mapping)
     SELECT j.id, j.claim, r.form, %(revision)s, r.key, r.content_type, r.bytes, r.stored_bytes,
-           r.sha256, r.version
+           r.sha256, r.version, r.docmill, r.mapping
       FROM jobs j CROSS JOIN jsonb_to_recordset(%(results)s) AS r(
            form text, key text, content_type text, bytes bigint, stored_bytes bigint, sha256 text,
-           version text)
+           version text, docmill text, mapping text)
      WHERE j.id = %(job_id)s)
 UPDATE jobs SET result_key = CASE WHEN status = 'complete' THEN %(key)s END,
                 reading_key = CASE WHEN status = 'failed' THEN %(key)s END
@@ -200,7 +212,8 @@ async def record_approval(
         return False
     given = [
         {"form": form, "key": r.key, "content_type": r.content_type, "bytes": r.bytes,
-         "stored_bytes": r.stored_bytes, "sha256": r.sha256, "version": r.version}
+         "stored_bytes": r.stored_bytes, "sha256": r.sha256, "version": r.version,
+         "docmill": r.docmill, "mapping": r.mapping}
         for form, r in results.items()
     ]  # fmt: skip
     key = results.get("document", results["data"]).key

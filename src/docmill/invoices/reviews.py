@@ -57,7 +57,10 @@ class OpenReview:
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """What arithmetic and the mapping say of an invoice. No `xml`: `refusal` says why."""
+    """What arithmetic and the mapping say of an invoice. No `xml`: `refusal` says why.
+
+    `written_by` is the mapping that wrote the XML.
+    """
 
     checks: dict[str, str]
     review: list[str]
@@ -65,6 +68,7 @@ class Judgement:
     notes: list[str]
     xml: bytes | None
     refusal: str | None = None
+    written_by: str | None = None
 
 
 async def open_review(site: Site, owner: Owner, job_id: str) -> OpenReview:
@@ -104,7 +108,7 @@ def _judge_data(mapping: str, data: dict[str, Any], profile: Profile) -> Judgeme
     sure = {path for path, seen in data["evidence"].items() if seen.get("checked")}
     doubts = [path for path in find_doubts(data, checks) if path not in sure]
     try:
-        made = choosing.write_invoice(mapping, data, profile).emitted
+        written = choosing.write_invoice(mapping, data, profile)
     except DocmillError as exc:
         return Judgement(
             checks,
@@ -114,6 +118,7 @@ def _judge_data(mapping: str, data: dict[str, Any], profile: Profile) -> Judgeme
             None,
             choosing.explain_refusal(exc),
         )
+    made = written.emitted
     edited = {path for path, seen in data["evidence"].items() if seen.get("edited")}
     flagged = [
         path
@@ -121,7 +126,8 @@ def _judge_data(mapping: str, data: dict[str, Any], profile: Profile) -> Judgeme
         if path not in edited and path not in sure
     ]
     review, notes = list(dict.fromkeys((*doubts, *flagged))), list(made.notes)
-    return Judgement(checks, review, explain_doubts(data, review, checks, notes), notes, made.xml)
+    reasons = explain_doubts(data, review, checks, notes)
+    return Judgement(checks, review, reasons, notes, made.xml, written_by=written.mapping)
 
 
 async def edit_review(
@@ -184,9 +190,10 @@ async def approve_review(site: Site, owner: Owner, review: OpenReview) -> list[s
     data = {**review.data, "checks": found.checks, "review": [], "notes": found.notes}
     data["reviewed"] = {"by": owner.key, "revision": base + 1}
     body = json.dumps(data, ensure_ascii=False).encode()
-    made = {"data": await _store_result(store, review, "data", body, JSON)}
+    made = {"data": await _store_result(store, review, "data", Artifact(body, JSON))}
     if found.xml is not None:
-        made["document"] = await _store_result(store, review, "document", found.xml, XML)
+        xml = Artifact(found.xml, XML)
+        made["document"] = await _store_result(store, review, "document", xml, found.written_by)
     taught = await _teach(site, owner, review)
 
     async def finish(conn: Connection) -> list[str]:
@@ -220,10 +227,10 @@ async def _delete_results(site: Site, review: OpenReview, made: dict[str, Stored
 
 
 async def _store_result(
-    store: Store, review: OpenReview, form: str, content: bytes, kind: str
+    store: Store, review: OpenReview, form: str, made: Artifact, mapping: str | None = None
 ) -> StoredResult:
     key = reviewed_key(review.job.id, review.head.revision + 1, form)
-    return await results.write_result(store, key, Artifact(content, kind), review.version)
+    return await results.write_result(store, key, made, review.version, mapping=mapping)
 
 
 async def _teach(site: Site, owner: Owner, review: OpenReview) -> list[dict[str, Any]]:

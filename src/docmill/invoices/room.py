@@ -19,6 +19,9 @@ room: Final = Room(
     },
     show="docmill.invoices.show:show_invoice",
     judge="docmill.invoices.scoring:judge_invoice",
+    outline="docmill.invoices.outline:outline_invoice",
+    approved="docmill.invoices.history:list_approved",
+    reviewed="docmill.invoices.queries:tell_review",
     upkeep="docmill.invoices.calibrate:calibrate_all",
     noun="invoice",
     formats=(

@@ -11,7 +11,7 @@ from typing import Annotated, Any, ClassVar, Final
 from fastapi import APIRouter, Header, Query
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 
 from docmill.core.actions import list_actions
 from docmill.core.documents import DocumentState
@@ -24,7 +24,7 @@ from docmill.documents.queries import DocumentRow
 from docmill.jobs import params, queries
 from docmill.jobs.estimator import Estimator
 from docmill.jobs.formats import list_formats
-from docmill.jobs.kept import KeptAnswer, KeptLists
+from docmill.jobs.kept import KeptAnswer, KeptLists, KeptStatuses
 from docmill.jobs.live import LiveChanges
 from docmill.jobs.params import JobListing, PipelineText, StatusText
 from docmill.queue import enqueue
@@ -356,15 +356,16 @@ async def one_job(
         headers["preference-applied"] = f"wait={wait:.0f}"
     if if_none_match and _is_unchanged(detail, if_none_match):
         return Response(status_code=304, headers=headers)
-    return JSONResponse(detail.model_dump(mode="json"), headers=headers)
+    return Response(detail.model_dump_json(), headers=headers, media_type="application/json")
 
 
 async def _load_detail(site: Site, owner: Owner, job_id: str) -> JobDetail:
     async with read_connection(site.pool) as conn:
         job = await find_own_job(conn, owner, job_id)
         events = await queries.list_events(conn, job.id)
-        attempts = await queries.list_attempts(conn, job.id)
-        calls = await list_calls(conn, job.id)
+        # Both come with a claim: of a job that nobody has claimed yet there are none.
+        attempts = await queries.list_attempts(conn, job.id) if job.claim else []
+        calls = await list_calls(conn, job.id) if job.claim else []
     return JobDetail(
         **dict(await build_job(job, site.find(Estimator))),
         formats=[FormatModel.model_validate(one) for one in await list_formats(site, job)],
@@ -402,6 +403,7 @@ async def retry_job(job_id: str, site: CurrentSite, owner: CurrentOwner) -> JobA
         return await find_own_job(conn, owner, job_id)
 
     job = await write(site.pool, retry)
+    await site.find(KeptStatuses).forget(str(job.id))
     site.work.ring()
     return await _answer_change(site, job)
 
@@ -449,6 +451,7 @@ async def delete_job(job_id: str, site: CurrentSite, owner: CurrentOwner) -> Non
         ]
 
     keys = await write(site.pool, delete)
+    await site.find(KeptStatuses).forget(job_id)
     site.changes.ring()
     # The rows are gone; bytes that cannot be deleted now are found by the sweep of orphans.
     with suppress(DocmillError):

@@ -199,11 +199,11 @@ class DeleteAfterDownload:
                 return
 
     async def _forget(self) -> None:
-        """Bytes that are left behind when we die on the way are orphans, which upkeep removes."""
+        """Bytes that are left behind when we die on the way are noted: the next sweep has them."""
         site = self._site
         async with connection(site.pool) as conn:
             keys = await results.list_result_keys(conn, self._job.id)
-            await results.expire_results(conn, self._job.id)
+            await results.expire_results(conn, [self._job.id])
         site.changes.ring()
         for key in keys:
             await site.store.delete(key)

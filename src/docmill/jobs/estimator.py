@@ -20,7 +20,12 @@ from docmill.db.pool import Connection, Pool, read_connection
 GUESS: Final = 5.0
 ENOUGH: Final = 5
 # A job is as fast as the most alike of the last ones: enough of them that one odd one is outvoted.
-NEAREST: Final = 7
+NEAREST: Final = 9
+# Not quite the middle of them: an estimate within half of the truth may be half of it, or one and a
+# half times, so the best guess lies below.
+RANK: Final = 0.4
+# Others were at the same point when their progress was this near.
+SAME_PROGRESS: Final = 10
 # From this percentage on, a run's own pace says more than the pace of others.
 TRUSTED: Final = 25
 
@@ -33,24 +38,54 @@ class SpeedSample:
 
 
 @dataclass(frozen=True, slots=True)
+class Milestone:
+    """A run said this progress when this share of its time was over."""
+
+    progress: int
+    share: float
+
+
+@dataclass(frozen=True, slots=True)
 class Speed:
     """The last runs of a kind. No straight line fits them: a scan of a page takes longer than a
     text of fifty. Bytes and pages together tell scans and texts apart."""
 
     samples: Sequence[SpeedSample] = ()
+    milestones: Sequence[Milestone] = ()
 
     @property
     def guessed(self) -> bool:
         return not self.samples
 
     def seconds(self, size: int, pages: int | None = None) -> float:
-        """The middle of those most alike."""
+        """Near the middle of those most alike."""
         if not self.samples:
             return GUESS
-        alike = self.samples
-        if len(alike) >= ENOUGH:
-            alike = sorted(alike, key=lambda one: _measure_distance(one, size, pages))[:NEAREST]
-        return median(one.seconds for one in alike)
+        if len(self.samples) < ENOUGH:
+            return median(one.seconds for one in self.samples)
+        took = self._list_alike(size, pages)
+        return took[int(RANK * len(took))]
+
+    def seconds_after(self, elapsed: float, size: int, pages: int | None = None) -> float:
+        """What is left of a run that goes on: only those that took longer are like it."""
+        longer = [each for each in self._list_alike(size, pages) if each > elapsed]
+        if elapsed <= 0 or len(self.samples) < ENOUGH or not longer:
+            return max(self.seconds(size, pages) - elapsed, 0.0)
+        return longer[int(RANK * len(longer))] - elapsed
+
+    def _list_alike(self, size: int, pages: int | None) -> list[float]:
+        alike = sorted(self.samples, key=lambda one: _measure_distance(one, size, pages))
+        return sorted(one.seconds for one in alike[:NEAREST])
+
+    def share_at(self, progress: int) -> float:
+        """How much of its time is over for a run that says this: progress counts steps, not time.
+
+        Most of what comes before half is the start and the reading, which take longest.
+        """
+        seen = [
+            one.share for one in self.milestones if abs(one.progress - progress) <= SAME_PROGRESS
+        ]
+        return median(seen) if len(seen) >= ENOUGH else progress / 100
 
 
 def _measure_distance(one: SpeedSample, size: int, pages: int | None) -> float:
@@ -100,10 +135,11 @@ def estimate_left(
     speed: Speed, size: int, *, elapsed: float, progress: int, pages: int | None = None
 ) -> float:
     """Seconds until a running job ends: measured speed at first, its own pace as it shows."""
-    by_speed = max(speed.seconds(size, pages) - elapsed, 0.0)
+    by_speed = speed.seconds_after(elapsed, size, pages)
     if progress <= 0:
         return by_speed
-    by_pace = elapsed * (100 - progress) / progress
+    share = speed.share_at(progress)
+    by_pace = elapsed * (1 - share) / share
     weight = 1.0 if speed.guessed else min(progress / TRUSTED, 1.0)
     return by_pace * weight + by_speed * (1 - weight)
 
@@ -119,8 +155,8 @@ SELECT last.bytes, last.seconds, last.pages
          FROM jobs j JOIN documents d ON d.id = j.document_id
         WHERE j.status = 'complete' AND j.pipeline = served.name
           AND coalesce(j.requested_pipeline, j.pipeline) = %(pipeline)s
-        ORDER BY j.completed_at DESC LIMIT 100) AS last
- ORDER BY last.completed_at DESC LIMIT 100
+        ORDER BY j.completed_at DESC LIMIT 300) AS last
+ ORDER BY last.completed_at DESC LIMIT 300
 """
 
 
@@ -128,6 +164,30 @@ async def list_samples(conn: Connection, pipeline: str) -> list[SpeedSample]:
     """Size, pages and seconds of the last runs that were asked for as this pipeline."""
     async with conn.cursor(row_factory=class_row(SpeedSample)) as cur:
         return await (await cur.execute(SAMPLES, {"pipeline": pipeline})).fetchall()
+
+
+# Of the last runs; one that was begun several times says nothing about its last one's time.
+MILESTONES: Final = """
+SELECT (e.meta ->> 'progress')::int AS progress,
+       (extract(epoch FROM e.at - last.started_at)
+        / extract(epoch FROM last.completed_at - last.started_at))::float8 AS share
+  FROM (SELECT DISTINCT unnest(pipelines) AS name FROM workers
+        UNION SELECT %(pipeline)s) AS served
+ CROSS JOIN LATERAL (
+       SELECT j.id, j.started_at, j.completed_at FROM jobs j
+        WHERE j.status = 'complete' AND j.pipeline = served.name AND j.attempt_count = 1
+          AND coalesce(j.requested_pipeline, j.pipeline) = %(pipeline)s
+          AND j.completed_at > j.started_at
+        ORDER BY j.completed_at DESC LIMIT 50) AS last
+  JOIN job_events e ON e.job_id = last.id AND e.kind = 'progress'
+ WHERE e.at > last.started_at AND e.at < last.completed_at
+"""
+
+
+async def list_milestones(conn: Connection, pipeline: str) -> list[Milestone]:
+    """How far the last runs were when they said what they said."""
+    async with conn.cursor(row_factory=class_row(Milestone)) as cur:
+        return await (await cur.execute(MILESTONES, {"pipeline": pipeline})).fetchall()
 
 
 LOOKED_AT: Final = 500
@@ -200,10 +260,13 @@ class QueuePace:
             return None
         now, speed = datetime.now(UTC), self.speeds.get(job.requested_pipeline, Speed())
         if job.status is Status.PROCESSING and job.started_at:
-            elapsed = max((now - job.started_at).total_seconds(), 0.0)
-            return estimate_left(
+            # As it was when the run last said something, less the time since then.
+            told_at = min(max(job.updated_at, job.started_at), now) if job.progress else now
+            elapsed = max((told_at - job.started_at).total_seconds(), 0.0)
+            left = estimate_left(
                 speed, job.bytes, elapsed=elapsed, progress=job.progress, pages=job.pages
             )
+            return max(left - (now - told_at).total_seconds(), 0.0)
         waiting = self.begins.get(job.id, self.last)
         if job.run_at:
             waiting = max(waiting, (job.run_at - now).total_seconds())
@@ -247,7 +310,8 @@ class Estimator:
         until, _ = self._speeds.get(pipeline, (0.0, None))
         if time.monotonic() >= until:
             samples = await list_samples(conn, pipeline)
-            self._speeds[pipeline] = (time.monotonic() + FRESH_SECONDS, Speed(samples))
+            speed = Speed(samples, await list_milestones(conn, pipeline))
+            self._speeds[pipeline] = (time.monotonic() + FRESH_SECONDS, speed)
 
     async def seconds_left(self, job: Job) -> float | None:
         if job.status not in ACTIVE:

@@ -1,11 +1,13 @@
 """Answers that were given once and are kept: each with its owner and the version it is true for.
 
 A kept answer is given again only when the database says that its version is still the present one,
-or when the database can't be asked.
+or when the database can't be asked. What is known to have changed is forgotten, so that nobody is
+told then what was true before. What was kept before we could not hear of changes is not believed.
 """
 
 import json
-from dataclasses import dataclass
+import time
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any, Final
 
@@ -18,6 +20,7 @@ from docmill.web.metrics import Metrics
 
 OUTAGE_CODES: Final = frozenset({"DATABASE_DOWN", "BUSY"})
 RETRY_AFTER: Final = 30
+MOST_OWED: Final = 10_000
 KEEP_STATUS: Final = timedelta(hours=24)
 KEEP_LISTS: Final = timedelta(seconds=2)
 
@@ -27,6 +30,8 @@ class KeptAnswer:
     owner: OwnerKey
     version: str
     body: bytes
+    # When it was last found true, by the clock of whoever did.
+    at: float = field(default_factory=time.time)
 
     def is_of(self, owner: OwnerKey, changed_at: datetime | None) -> bool:
         """Whether it is theirs, and true since that time."""
@@ -45,24 +50,54 @@ class KeptAnswers:
         self._cache: Cache = cache
         self._keep: timedelta = keep
         self._lookups: Counter = metrics.cache_lookups
+        # Those that the cache could not be told to forget. More than a few are not remembered one
+        # by one: then none is believed.
+        self._owed: set[str] = set()
+        self._deaf_until: float = 0.0
 
-    async def find(self, name: str) -> KeptAnswer | None:
-        found = await self._cache.get(f"{self._kind}:{name}")
+    async def find(self, name: str, *, patient: bool = False) -> KeptAnswer | None:
+        """`patient`: the database is away, so nobody else can say."""
+        if self._owed and not await self._pay(name):
+            return None
+        found = await self._cache.get(f"{self._kind}:{name}", patient=patient)
         return _unpack(found) if found else None
 
     async def keep(self, name: str, answer: KeptAnswer) -> None:
-        head = json.dumps({"owner": answer.owner, "version": answer.version})
+        head = json.dumps({"owner": answer.owner, "version": answer.version, "at": answer.at})
         packed = head.encode() + b"\n" + answer.body
         await self._cache.put(f"{self._kind}:{name}", packed, keep=self._keep)
+
+    async def forget(self, name: str) -> None:
+        """It has changed: what is kept is not true any more."""
+        if not await self._cache.drop(f"{self._kind}:{name}"):
+            self._owed.add(name)
+
+    def note_gap(self) -> None:
+        """For a while nobody told us what changed: what is older must be found true again."""
+        self._deaf_until = time.time()
+
+    async def confirm(self, name: str, answer: KeptAnswer) -> None:
+        """The database says that it is still true."""
+        if answer.at <= self._deaf_until:
+            await self.keep(name, replace(answer, at=time.time()))
+
+    async def _pay(self, name: str) -> bool:
+        """Whether what is kept of this name may be looked at."""
+        if name not in self._owed:
+            return len(self._owed) < MOST_OWED
+        self._owed.discard(name)
+        await self.forget(name)
+        return name not in self._owed
 
     def count(self, *, hit: bool) -> None:
         self._lookups.labels(self._kind, "hit" if hit else "miss").inc()
 
-    def bridge(self, exc: DocmillError, kept: KeptAnswer | None, owner: OwnerKey) -> bytes:
+    async def bridge(self, exc: DocmillError, name: str, owner: OwnerKey) -> bytes:
         """What is known while the database can't be asked; raises where it is nothing."""
         if exc.fault.code not in OUTAGE_CODES:
             raise exc
-        if kept and kept.owner == owner:
+        kept = await self.find(name, patient=True)
+        if kept and kept.owner == owner and kept.at > self._deaf_until:
             self._lookups.labels(self._kind, "outage").inc()
             return kept.body
         raise DocmillError(exc.fault.code, exc.detail, retryAfter=RETRY_AFTER) from exc
@@ -87,6 +122,7 @@ def _unpack(packed: bytes) -> KeptAnswer | None:
     head, _, body = packed.partition(b"\n")
     try:
         said: Any = json.loads(head)
-        return KeptAnswer(OwnerKey(said["owner"]), str(said["version"]), body)
+        owner, version = OwnerKey(said["owner"]), str(said["version"])
+        return KeptAnswer(owner, version, body, float(said["at"]))
     except (ValueError, KeyError, TypeError):
         return None

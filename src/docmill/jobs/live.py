@@ -11,9 +11,10 @@ import structlog
 
 from docmill.core.faults import DocmillError
 from docmill.core.owners import OwnerKey
-from docmill.db.notify import CHANGES, listen
+from docmill.db.notify import CHANGES, ENDED_CHANGED, listen
 from docmill.db.pool import Pool, read_connection
 from docmill.jobs import queries
+from docmill.jobs.kept import KeptStatuses
 
 log = structlog.get_logger()
 
@@ -43,12 +44,13 @@ class Waiter:
 
 
 class LiveChanges:
-    """The waiters of one process."""
+    """The waiters of one process, and the statuses it keeps: both hear what has changed."""
 
-    def __init__(self, pool: Pool, listen_url: str | None) -> None:
+    def __init__(self, pool: Pool, listen_url: str | None, kept: KeptStatuses) -> None:
         self.closed: bool = False
         self._pool: Pool = pool
         self._listen_url: str | None = listen_url
+        self._kept: KeptStatuses = kept
         self._rung: asyncio.Event = asyncio.Event()
         self._waiters: dict[OwnerKey, set[Waiter]] = {}
         self._clocks: dict[OwnerKey, datetime] = {}
@@ -108,5 +110,12 @@ class LiveChanges:
                 waiter.wake()
 
     async def _listen(self, url: str) -> None:
-        async for _ in listen(url, CHANGES):
+        has_listened = False
+        async for word in listen(url, CHANGES, ENDED_CHANGED):
+            if word and word.channel == ENDED_CHANGED:
+                await self._kept.forget(word.payload)
+                continue
+            if word is None and has_listened:
+                self._kept.note_gap()
+            has_listened = True
             self._rung.set()

@@ -90,6 +90,9 @@ class JobMetrics:
         self._breakers = metrics.gauge(
             "breaker_state", "Circuit of a service: 0 closed, 1 half open, 2 open", "service"
         )
+        self._paused = metrics.gauge(
+            "service_paused", "1 while an operator has a service paused", "service"
+        )
 
         # Prometheus sees no rise in what begins to exist: what may come stands at 0.
         for fault in FAULTS.values():
@@ -111,8 +114,10 @@ class JobMetrics:
         for worker, seconds in (await measure_unseen(conn)).items():
             self._unseen.labels(worker).set(seconds)
         self._breakers.clear()
+        self._paused.clear()
         for one in await breaker.read_states(conn):
             self._breakers.labels(one.service).set(one.level)
+            self._paused.labels(one.service).set(one.paused_at is not None)
         taken = await take_new(conn, CURSOR, since=SINCE)
         return partial(self._count_all, [CountedEvent(*row) for row in taken])
 

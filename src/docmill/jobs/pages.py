@@ -217,7 +217,7 @@ async def queue_page(
     async with read_connection(site.pool) as conn:
         found = await _list_jobs(conn, owner, view, after)
         counts = await _count_choices(conn, owner)
-        failing = [one for one in await breaker.read_states(conn) if one.failing_from]
+        services = await breaker.read_states(conn)
         preferred = await read_preferences(conn, owner.key)
     jobs, older = web_params.cut_page(found, PAGE_SIZE, lambda job: Cursor(job.created_at, job.id))
     return render.render_page(
@@ -239,8 +239,11 @@ async def queue_page(
         too_large=FAULTS["TOO_LARGE"].fill({"maxSize": site.config.max_upload_bytes}).says,
         samples=[one for one in SAMPLES.values() if one.pipeline in site.catalog.accepts],
         failing=[
-            (one.service, format_instant(one.failing_from)) for one in failing if one.failing_from
+            (one.service, format_instant(one.failing_from))
+            for one in services
+            if one.failing_from and not one.paused_at
         ],
+        paused=[one for one in services if one.paused_at],
     )
 
 

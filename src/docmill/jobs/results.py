@@ -14,11 +14,13 @@ from typing import Any, Final
 
 from psycopg.rows import class_row
 
+from docmill import __version__
 from docmill.core import failpoints
 from docmill.core.actions import list_actions
 from docmill.core.faults import FAULTS, DocmillError
 from docmill.core.jobs import Job, JobId, Status, StoredResult
 from docmill.core.plugins import Artifact
+from docmill.core.retention import DueWhen, SweptCount
 from docmill.core.summaries import APPROVED, STATE
 from docmill.db.pool import Connection, Pool
 from docmill.documents.stored import open_stored
@@ -112,8 +114,13 @@ async def read_data(pool: Pool, store: Store, key: str) -> Any:
     return await asyncio.to_thread(json.loads, await read_result(pool, store, key))
 
 
-async def write_result(store: Store, key: str, made: Artifact, version: str) -> StoredResult:
-    """Store a result compressed, and see that it is there. Its row is the caller's to write."""
+async def write_result(
+    store: Store, key: str, made: Artifact, version: str, *, mapping: str | None = None
+) -> StoredResult:
+    """Store a result compressed, and see that it is there. Its row is the caller's to write.
+
+    `mapping` is the one that wrote it, if one did.
+    """
     packed = await asyncio.to_thread(gzip.compress, made.content, 6, mtime=0)
     await store.put(key, packed)
     failpoints.hit("result.stored")
@@ -121,7 +128,16 @@ async def write_result(store: Store, key: str, made: Artifact, version: str) -> 
     if stored is None or stored.bytes != len(packed):
         raise DocmillError("IO_ERROR", "the stored result is not what was written")
     sha256 = hashlib.sha256(made.content).hexdigest()
-    return StoredResult(key, made.content_type, len(made.content), len(packed), sha256, version)
+    return StoredResult(
+        key,
+        made.content_type,
+        len(made.content),
+        len(packed),
+        sha256,
+        version,
+        __version__,
+        mapping,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,30 +192,41 @@ async def restore_expiry(conn: Connection, job_id: JobId, *, expires_at: datetim
     await conn.execute(UNMARK, {"id": job_id, "at": expires_at})
 
 
-EXPIRING: Final = """
-SELECT id FROM (
-    SELECT id, expires_at FROM jobs WHERE result_key IS NOT NULL AND expires_at < now()
-    UNION ALL
-    SELECT id, expires_at FROM jobs WHERE reading_key IS NOT NULL AND expires_at < now()) AS old
- ORDER BY expires_at LIMIT %s
-"""
-
-
-async def list_expiring_results(conn: Connection, limit: int) -> list[JobId]:
-    return [row[0] for row in await (await conn.execute(EXPIRING, (limit,))).fetchall()]
-
-
+# The rows learn that their bytes are gone, and what is to be deleted is noted, all at once.
 EXPIRE: Final = """
-WITH gone AS (
-    UPDATE jobs SET result_key = NULL, reading_key = NULL, dedupe_key = NULL
-     WHERE id = %s AND coalesce(result_key, reading_key) IS NOT NULL RETURNING id),
-dropped AS (DELETE FROM results USING gone WHERE job_id = gone.id),
+WITH picked AS MATERIALIZED (
+    SELECT id FROM jobs
+     WHERE id = ANY(%(ids)s) AND coalesce(result_key, reading_key) IS NOT NULL
+       AND (%(anyway)s OR expires_at < now()
+            OR (%(pressed)s AND expires_at IS NOT NULL
+                AND coalesce(completed_at, failed_at) < now() - %(short)s))),
+gone AS (
+    UPDATE jobs SET result_key = NULL, reading_key = NULL, dedupe_key = NULL FROM picked
+     WHERE jobs.id = picked.id RETURNING jobs.id),
+dropped AS (DELETE FROM results USING gone WHERE job_id = gone.id RETURNING key, stored_bytes),
+noted AS (INSERT INTO removals (key) SELECT key FROM dropped ON CONFLICT DO NOTHING),
 unlisted AS (DELETE FROM document_fields USING gone WHERE job_id = gone.id),
-unfound AS (DELETE FROM chunks USING gone WHERE job_id = gone.id)
-INSERT INTO job_events (job_id, kind, meta) SELECT id, 'expired', '{"what": "result"}' FROM gone
+unfound AS (DELETE FROM chunks USING gone WHERE job_id = gone.id),
+told AS (
+    INSERT INTO job_events (job_id, kind, meta)
+    SELECT id, 'expired', '{"what": "result"}' FROM gone)
+SELECT (SELECT count(*) FROM gone), coalesce(sum(stored_bytes), 0)::bigint FROM dropped
 """
 
 
-async def expire_results(conn: Connection, job_id: JobId) -> None:
-    """Clear the location of results whose bytes were deleted."""
-    await conn.execute(EXPIRE, (job_id,))
+async def expire_results(
+    conn: Connection, job_ids: Sequence[JobId], due: DueWhen | None = None
+) -> SweptCount:
+    """Clear the location of results that are due, or (without `due`) of these, whatever their age.
+
+    Their bytes are the caller's to delete, or the next sweep's.
+    """
+    wanted = due or DueWhen()
+    args = {
+        "ids": list(job_ids),
+        "anyway": due is None,
+        "pressed": wanted.pressed,
+        "short": wanted.short,
+    }
+    row = await (await conn.execute(EXPIRE, args)).fetchone()
+    return SweptCount(*row) if row else SweptCount()

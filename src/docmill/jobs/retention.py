@@ -1,25 +1,30 @@
 """Upkeep: jobs of dead workers are rescued, old files and orphans are removed, once and again."""
 
 import asyncio
-import gzip
-import json
 import random
+import time
 from collections.abc import Awaitable, Callable, Coroutine
+from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
 import psycopg
 import structlog
 
 from docmill.core import failpoints, installed, plugins
 from docmill.core.faults import DocmillError
+from docmill.core.retention import DueWhen, RetentionRules, SweptCount
 from docmill.db.pool import Connection, Outage
 from docmill.documents import direct, queries
-from docmill.jobs import results
+from docmill.jobs import sweep as sweeping
+from docmill.jobs import sweeps
+from docmill.jobs.event_archive import archive_events
+from docmill.jobs.sweeps import SweepTotals
 from docmill.queue import spool, steps
 from docmill.queue.rescue import Upkeep, fail_waiting_jobs, rescue_jobs
 from docmill.services import broker, model_calls
+from docmill.storage.contract import Store
 
 log = structlog.get_logger()
 
@@ -30,6 +35,11 @@ UPLOADS_EVERY: Final = timedelta(minutes=15)
 ORPHAN_AGE: Final = timedelta(hours=1)
 # What failed is tried again so soon; a sweep would otherwise wait for the next day.
 AGAIN_SECONDS: Final = 60.0
+# Why a sweep began that nobody asked for.
+SCHEDULE: Final = "schedule"
+PRESSURE: Final = "disk pressure"
+# A disk that stays full is swept again so soon.
+PRESSED_EVERY: Final = timedelta(minutes=10)
 
 
 def make_loops(upkeep: Upkeep) -> dict[str, Callable[[], Coroutine[None, None, None]]]:
@@ -38,7 +48,7 @@ def make_loops(upkeep: Upkeep) -> dict[str, Callable[[], Coroutine[None, None, N
     if upkeep.awaited:
         tasks["refusals"] = (fail_waiting_jobs, upkeep.rescue_every)
     if upkeep.sweep_every:
-        tasks["retention"] = (sweep, upkeep.sweep_every)
+        tasks["retention"] = (SweepSchedule(), upkeep.rescue_every)
         tasks["uploads"] = (sweep_uploads, min(upkeep.sweep_every, UPLOADS_EVERY))
     return {name: partial(_repeat, name, *task, upkeep) for name, task in tasks.items()}
 
@@ -66,13 +76,83 @@ async def _repeat(name: str, task: Task, every: timedelta, upkeep: Upkeep) -> No
         await asyncio.sleep(seconds * random.uniform(0.8, 1.2))  # noqa: S311
 
 
-async def sweep(upkeep: Upkeep) -> None:
-    """Retention. It may stop anywhere and go on: bytes go first, their row learns of it after."""
-    await _expire_results(upkeep)
-    await _expire_uploads(upkeep)
+class SweepSchedule:
+    """When this process sweeps: at its start, each day, when somebody asks, and on a full disk."""
+
+    def __init__(self) -> None:
+        self._swept_at: float | None = None
+        self._pressed_at: float | None = None
+
+    async def __call__(self, upkeep: Upkeep) -> None:
+        asked = await sweeps.take_asked(upkeep.pool)
+        if asked:
+            await sweep(upkeep, asked)
+        if by := await self._find_reason(upkeep):
+            await sweep(upkeep, await sweeps.begin(upkeep.pool, by))
+
+    async def _find_reason(self, upkeep: Upkeep) -> str:
+        now, every = time.monotonic(), upkeep.sweep_every
+        if every and (self._swept_at is None or now - self._swept_at > every.total_seconds()):
+            self._swept_at = now
+            return SCHEDULE
+        due = self._pressed_at is None or now - self._pressed_at > PRESSED_EVERY.total_seconds()
+        if due and await is_pressed(upkeep.retention, upkeep.store):
+            self._pressed_at = now
+            return PRESSURE
+        return ""
+
+
+async def is_pressed(rules: RetentionRules | None, store: Store) -> bool:
+    """Whether the disk is so full that shorter periods hold."""
+    return rules is not None and rules.is_pressed(await store.fullness())
+
+
+async def sweep(upkeep: Upkeep, sweep_id: int | None = None) -> SweepTotals:
+    """Retention. It may be killed anywhere, and goes on with the next one."""
+    pool, store, rules = upkeep.pool, upkeep.store, upkeep.retention or RetentionRules()
+    if sweep_id is None:
+        sweep_id = await sweeps.begin(pool, SCHEDULE)
+    pressed = await is_pressed(upkeep.retention, store)
+    if pressed:
+        log.warning("retention.pressed", used=await store.fullness(), limit=rules.pressure)
+    await sweeping.remove_noted(pool, store)
+    if upkeep.retention:
+        await sweeping.align(pool, upkeep.retention)
+    events = await archive_events(pool, store, upkeep.keep_events)
+    results = await _expire_all(
+        upkeep, sweeping.expire_results, DueWhen(pressed, rules.pressed_results)
+    )
+    uploads = await _expire_all(
+        upkeep, sweeping.expire_uploads, DueWhen(pressed, rules.pressed_uploads)
+    )
     await sweep_uploads(upkeep)
-    await _archive_events(upkeep)
-    await _remove_orphans(upkeep)
+    orphans = await _remove_orphans(upkeep)
+    await _forget_leftovers(upkeep)
+    totals = SweepTotals(
+        pressed, uploads.count, uploads.bytes, results.count, results.bytes, events, orphans
+    )
+    await sweeps.end(pool, sweep_id, totals)
+    log.info("upkeep.swept", sweep=sweep_id, **asdict(totals))
+    return totals
+
+
+Expire = Callable[[Connection, DueWhen], Awaitable[SweptCount | None]]
+
+
+async def _expire_all(upkeep: Upkeep, expire: Expire, due: DueWhen) -> SweptCount:
+    """Batch by batch: rows, then bytes."""
+    taken = SweptCount()
+    while True:
+        async with upkeep.pool.connection() as conn:
+            batch = await expire(conn, due)
+        if batch is None or not batch.count:
+            return taken
+        failpoints.hit("expire.noted")
+        await sweeping.remove_noted(upkeep.pool, upkeep.store)
+        taken += batch
+
+
+async def _forget_leftovers(upkeep: Upkeep) -> None:
     await spool.sweep_endings(upkeep.store)
     async with upkeep.pool.connection() as conn:
         await delete_old_requests(conn, timedelta(days=1))
@@ -83,7 +163,6 @@ async def sweep(upkeep: Upkeep) -> None:
     for room in installed.find_rooms().rooms.values():
         if room.upkeep:
             await plugins.resolve(room.upkeep)(upkeep.pool, upkeep.store)
-    log.info("upkeep.swept")
 
 
 async def sweep_uploads(upkeep: Upkeep) -> None:
@@ -99,51 +178,9 @@ async def sweep_uploads(upkeep: Upkeep) -> None:
             return
 
 
-async def _expire_results(upkeep: Upkeep) -> None:
-    while True:
-        async with upkeep.pool.connection() as conn:
-            batch = await results.list_expiring_results(conn, BATCH)
-        for job_id in batch:
-            async with upkeep.pool.connection() as conn:
-                keys = await results.list_result_keys(conn, job_id)
-            for key in keys:
-                await upkeep.store.delete(key)
-            failpoints.hit("expire.deleted")
-            async with upkeep.pool.connection() as conn:
-                await results.expire_results(conn, job_id)
-        if len(batch) < BATCH:
-            return
-
-
-async def _expire_uploads(upkeep: Upkeep) -> None:
-    while True:
-        async with upkeep.pool.connection() as conn:
-            batch = await queries.list_expiring_documents(conn, BATCH)
-        for document_id, key in batch:
-            await upkeep.store.delete(key)
-            async with upkeep.pool.connection() as conn:
-                await queries.expire_document(conn, document_id)
-        if len(batch) < BATCH:
-            return
-
-
-async def _archive_events(upkeep: Upkeep) -> None:
-    """Old events go to cold storage as compressed lines; after a crash perhaps twice."""
-    while True:
-        async with upkeep.pool.connection() as conn:
-            old = await forget_events(conn, keep=upkeep.keep_events, limit=5000)
-            if not old:
-                return
-            lines = "".join(json.dumps(event, default=str) + "\n" for event in old)
-            key = (
-                f"archive/events/{datetime.now(UTC):%Y/%m}/{old[0]['id']}-{old[-1]['id']}.jsonl.gz"
-            )
-            await upkeep.store.create(key, gzip.compress(lines.encode(), mtime=0))
-
-
-async def _remove_orphans(upkeep: Upkeep) -> None:
+async def _remove_orphans(upkeep: Upkeep) -> int:
     """Files that no row knows: left by a crash between storing and writing down."""
-    before = datetime.now(UTC) - ORPHAN_AGE
+    before, count = datetime.now(UTC) - ORPHAN_AGE, 0
     for prefix in ("uploads", "results", "direct"):
         async for page in upkeep.store.pages(prefix):
             keys = [item.key for item in page if item.changed_at < before]
@@ -152,6 +189,9 @@ async def _remove_orphans(upkeep: Upkeep) -> None:
             for key in set(keys) - known:
                 log.info("orphan.removed", key=key)
                 await upkeep.store.delete(key)
+                failpoints.hit("orphan.deleted")
+                count += 1
+    return count
 
 
 DELETE_OLD_REQUESTS: Final = "DELETE FROM idempotency_keys WHERE created_at < now() - %s"
@@ -168,18 +208,3 @@ DELETE_OLD_DELETIONS: Final = "DELETE FROM job_deletions WHERE deleted_at < now(
 async def delete_old_deletions(conn: Connection, keep: timedelta) -> int:
     """Pages that were away for longer have been loaded again meanwhile."""
     return (await conn.execute(DELETE_OLD_DELETIONS, (keep,))).rowcount
-
-
-FORGET_EVENTS: Final = """
-WITH old AS (SELECT id FROM job_events WHERE at < now() - %(keep)s ORDER BY at LIMIT %(limit)s),
-gone AS (DELETE FROM job_events e USING old WHERE e.id = old.id
-         RETURNING e.id, e.job_id, e.at, e.kind, e.worker, e.meta)
-SELECT id, job_id, at, kind, worker, meta FROM gone ORDER BY id
-"""
-
-
-async def forget_events(conn: Connection, *, keep: timedelta, limit: int) -> list[dict[str, Any]]:
-    """Take old events out, to be archived before the caller's transaction commits."""
-    rows = await (await conn.execute(FORGET_EVENTS, {"keep": keep, "limit": limit})).fetchall()
-    names = ("id", "job_id", "at", "kind", "worker", "meta")
-    return [dict(zip(names, row, strict=True)) for row in rows]

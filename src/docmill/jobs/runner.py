@@ -8,6 +8,7 @@ from typing import Any, BinaryIO, Final
 
 import psycopg
 
+from docmill import tracing
 from docmill.core import failpoints, installed, plugins
 from docmill.core.documents import result_key
 from docmill.core.faults import DocmillError
@@ -30,7 +31,7 @@ from docmill.documents import queries
 from docmill.documents.stored import ORIGINAL, StoredObject, open_known
 from docmill.jobs import results
 from docmill.jobs.validation import ArtifactValidators
-from docmill.queue import rows
+from docmill.queue import enqueue, rows
 from docmill.queue.lanes import Lanes
 from docmill.queue.steps import JobMemory
 from docmill.queue.worker import Runner
@@ -117,9 +118,11 @@ class JobRunner:
             return copied, Usage()
         if job.upload_key is None:
             return Broke("EXPIRED", "the upload was removed before the job ran"), None
-        opened = await open_known(self._pool, self._store, _original_of(job, job.upload_key))
+        with tracing.span("fetch"):
+            opened = await open_known(self._pool, self._store, _original_of(job, job.upload_key))
         try:
-            ran = await self._run(job, opened.file, note)
+            with tracing.span("read", pipeline=job.pipeline):
+                ran = await self._run(job, opened.file, note)
         finally:
             opened.file.close()
         if isinstance(ran, RunFailed):
@@ -127,16 +130,21 @@ class JobRunner:
         if unknown := ran.rows.keys() - installed.find_rooms().tables.keys():
             return Broke("UNKNOWN", f"no table takes rows named {sorted(unknown)}"), ran.usage
         if self._parts.validators:
-            ran = await self._parts.validators.check(job, ran)
-        finished = await self._finish(job, ran)
+            with tracing.span("validate"):
+                ran = await self._parts.validators.check(job, ran)
+        with tracing.span("store"):
+            finished = await self._finish(job, ran)
         if ran.about.refusal:
             return _keep_reading(finished, ran.about.refusal), ran.usage
         return finished, ran.usage
 
     async def _finish(self, job: Claimed, ran: RunReturned) -> Finished:
-        data = await self._keep(job, Artifact(ran.data, JSON), "data", ran.version)
-        document = ran.artifact and await self._keep(job, ran.artifact, "document", ran.version)
         told = ran.about
+        data = await self._keep(job, Artifact(ran.data, JSON), "data", ran.version)
+        document = ran.artifact and await results.write_result(
+            self._store, result_key(job.id, job.claim, "document"), ran.artifact, ran.version,
+            mapping=told.written or told.mapping or job.mapping,
+        )  # fmt: skip
         if job.pipeline != AUTO:  # nobody else decides what a job is
             told = replace(told, pipeline=None, mapping=None, decision=None)
         return Finished(data, document, ran.rows, told)
@@ -244,6 +252,28 @@ def add_options(runner: Runner, options: Mapping[str, Mapping[str, Any]]) -> Run
         own = {BY_PIPELINE: options} if job.pipeline == AUTO else options.get(job.pipeline, {})
         told = {**own, **job.options}
         return await runner(replace(job, options=told), note)
+
+    return run
+
+
+def add_tracing(runner: Runner, pool: Pool) -> Runner:
+    """A runner whose runs are spans, of the trace that the job's upload was part of."""
+
+    async def run(job: Claimed, note: ReportProgress) -> tuple[Ending, Usage | None]:
+        if not tracing.is_on():
+            return await runner(job, note)
+        parent = None
+        with suppress(*OUTAGES):  # it is a trace of its own, then
+            async with pool.connection() as conn:
+                parent = await enqueue.find_trace(conn, job.id)
+        facts = {"job": str(job.id), "pipeline": job.pipeline, "claim": job.claim}
+        with tracing.span(
+            "attempt", "consumer", parent=parent, **facts, attempt=job.attempt_count
+        ) as span:
+            ending, usage = await runner(job, note)
+            code = ending.code if isinstance(ending, Broke) else None
+            span.say(outcome=type(ending).__name__.lower(), code=code)
+        return ending, usage
 
     return run
 

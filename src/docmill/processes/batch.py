@@ -32,6 +32,7 @@ from docmill.storage import open_store
 
 # Where nobody watches a bar, a line comes this often.
 LINE_SECONDS: Final = 10.0
+OWNER_KINDS: Final = ("user", "desk", "local")
 STOPPED: Final = 130  # as the shell says of Ctrl-C
 
 
@@ -56,6 +57,13 @@ Source = Annotated[
     str, typer.Argument(metavar="IN", help="A folder, or s3://, gs:// or az:// and a prefix.")
 ]
 Out = Annotated[str, typer.Argument(metavar="OUT", help="Where the output goes; the same forms.")]
+EngineOption = Annotated[
+    EngineName,
+    typer.Option(
+        help="Who reads: this machine, or the Ray cluster at RAY_ADDRESS (without it, Ray here). "
+        "For Spark and Dask see docs/operate/batch.md."
+    ),
+]
 Jobs = Annotated[
     int | None,
     typer.Option(min=1, help="Documents at a time, or actors of Ray.", show_default="CPUs"),
@@ -87,7 +95,7 @@ def run_batch(
     source: Source,
     out: Out,
     pipeline: Annotated[str, typer.Option(help="Such as extract.")],
-    engine: Annotated[EngineName, typer.Option(help="Who reads.")] = EngineName.LOCAL,
+    engine: EngineOption = EngineName.LOCAL,
     jobs: Jobs = None,
     seconds: Annotated[float, typer.Option(min=1, help="Most CPU time for one document.")] = 25,
     mapping: Mapped = None,
@@ -119,10 +127,16 @@ def run_batch(
     """
     wanted, catalog = plan_reading(pipeline, mapping, profile, fields)
     wanted = replace(wanted, rows=rows or into is not None)
-    _check_source(source)
+    _check_asked(source, owner if into else None)
     options = BatchOptions(engine, jobs, shard, limit, everything, retry_failed)
     command = BatchCommand(source, out, wanted, catalog.accepts[pipeline], options)
     _run(command, seconds, (into, OwnerKey(owner)) if into else None, as_json=as_json)
+
+
+def _check_asked(source: str, owner: str | None) -> None:
+    _check_source(source)
+    if owner is not None:
+        _check_owner(owner)
 
 
 def _run(
@@ -133,6 +147,8 @@ def _run(
     board = BatchBoard(as_json=as_json)
     try:
         with board:
+            if load is not None:
+                asyncio.run(app.check_database(read_settings(), load[0]))
             ended = asyncio.run(command.run(seconds, board))
             board.finish()
             _print_end(ended, command.out, board, as_json=as_json)
@@ -155,6 +171,13 @@ def _check_source(source: str) -> None:
         raise StartError(f"IN is no folder: {folder}\nName a folder, or s3://, gs:// or az://.")
     if not os.access(folder, os.R_OK | os.X_OK):
         raise StartError(f"IN can't be listed: {folder}: Permission denied\nAsk for the right.")
+
+
+def _check_owner(owner: str) -> None:
+    kind, _, name = owner.partition(":")
+    if kind not in OWNER_KINDS or not name:
+        says = f"{owner!r} is no owner; such as user:ann, desk:mailroom or {owners.LOCAL.key}."
+        raise typer.BadParameter(says, param_hint="--owner")
 
 
 def _explain_fault(exc: DocmillError) -> str:
@@ -243,7 +266,7 @@ async def _load(command: BatchCommand, url: str, owner: OwnerKey, board: "BatchB
     out = open_store(command.out)
     async with app.open_app(settings, url) as services:
         keep = timedelta(days=settings.keep_results_days)
-        target = load.Target(services.pool, services.store, owner, command.wanted.mapping, keep)
+        target = load.LoadTarget(services.pool, services.store, owner, command.wanted.mapping, keep)
         loaded = await load.load_parts(out, target, board)
         services.changes.ring()
     await out.close()
@@ -281,7 +304,17 @@ class BatchBoard:
     def __exit__(self, *_: object) -> None:
         self._bar.stop()
 
+    def list(self, documents: int) -> None:
+        """So many are found by now; how many there are, nobody knows yet."""
+        if not self._bar.task_ids:
+            self._bar.add_task("documents", total=None, pace="listed so far")
+        self._bar.update(self._bar.task_ids[0], completed=documents)
+        if self._bar.disable and self._is_time():
+            text = f"{documents:,} documents listed so far"
+            self._tell({"event": "listing", "documents": documents}, text)
+
     def expect(self, documents: int) -> None:
+        self.finish()
         self.total, self.began_at = documents, time.monotonic()
         self._bar.add_task("documents", total=documents, pace="")
 
@@ -327,16 +360,26 @@ class BatchBoard:
         pace = f"{self.rate:.1f}/s, {self.left} left, {self.failed} failed" if self.read else ""
         for task in self._bar.task_ids:
             self._bar.update(task, completed=self.done, pace=pace)
-        if not self._bar.disable or time.monotonic() - self._said_at < LINE_SECONDS or not pace:
+        if not self._bar.disable or not pace or not self._is_time():
             return
-        self._said_at = time.monotonic()
+        left = self.left.total_seconds() if self.left is not None else None
+        facts = {"event": "progress", "documents": self.done, "of": self.total}
+        rate = {"per_second": round(self.rate, 2), "seconds_left": left, "failed": self.failed}
+        self._tell({**facts, **rate}, f"{self.done:,} of {self.total:,} documents, {pace}")
+
+    def _is_time(self) -> bool:
+        """Whether a line is due; if so, the next is due a while later."""
+        due = time.monotonic() - self._said_at >= LINE_SECONDS
+        if due:
+            self._said_at = time.monotonic()
+        return due
+
+    def _tell(self, facts: dict[str, Any], text: str) -> None:
+        """While it runs: programs read stdout, people stderr."""
         if self._as_json:
-            left = self.left.total_seconds() if self.left is not None else None
-            facts = {"event": "progress", "documents": self.done, "of": self.total}
-            rate = {"per_second": round(self.rate, 2), "seconds_left": left, "failed": self.failed}
-            self.say({**facts, **rate}, "")
+            self.say(facts, text)
         else:
-            err.print(f"{self.done:,} of {self.total:,} documents, {pace}", markup=False)
+            err.print(text, markup=False)
 
 
 def _print_end(ended: Any, out: str, board: BatchBoard, *, as_json: bool) -> None:

@@ -182,6 +182,11 @@ async def _check_wall(conn: Connection) -> Finding:
 async def _check_services(conn: Connection) -> AsyncIterator[Finding]:
     """What living workers say of the services they call."""
     for one in await breaker.read_states(conn):
+        if one.paused_at is not None:
+            advice = f"Its jobs wait. When it is well: docmill admin resume {one.service}."
+            says = f"{one.service} is paused by {one.paused_by}: {one.pause_reason}"
+            yield Finding("services", CheckState.WARN, says, advice)
+            continue
         if one.failing_from is None:
             yield Finding("services", CheckState.OK, f"{one.service} answers")
             continue

@@ -122,6 +122,16 @@ def _open_database(settings: Settings, stack: ExitStack) -> str:
     return server.url
 
 
+def reach_database(settings: Settings, stack: ExitStack) -> str:
+    """DATABASE_URL, the embedded database where somebody runs it, or else run until the stack ends.
+
+    For commands that are right whether docmill runs or not.
+    """
+    if settings.database_url is None and (url := find_running(settings.data)):
+        return url
+    return _open_database(settings, stack)
+
+
 def cluster_folder(data: Path) -> Path:
     return data.resolve() / "postgres" / "cluster" / "pgdata"
 
@@ -143,4 +153,7 @@ def find_database(settings: Settings) -> str:
         return settings.database_url.get_secret_value()
     if url := find_running(settings.data):
         return url
-    raise StartError("DATABASE_URL is not set.\nSet it, or start `docmill serve` first.")
+    raise StartError(
+        f"No docmill runs with the folder {settings.data}, and DATABASE_URL is not set.\n"
+        "Set it, start `docmill serve` first, or give the folder of one that runs: --data."
+    )

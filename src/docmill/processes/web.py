@@ -242,7 +242,7 @@ class _WebServer:
     async def serve(self, life: PartLife) -> None:
         settings, services = self._settings, self._services
         async with AsyncExitStack() as stack:
-            embed = await service_clients.open_embedder(settings, stack)
+            embed = await service_clients.open_embedder(settings, stack, services.pool)
             watched = poll.open_monitors(settings, services)
             site_rules = replace(docmill_app.web_config(settings), siblings=self._port.siblings)
             app = docmill_app.create_web(
@@ -262,7 +262,7 @@ class _WebServer:
 
 async def _keep_warm_once_used(sandbox: SandboxPool, life: PartLife) -> None:
     """The web's fork server starts with its first run; from then on it is kept."""
-    if sandbox.confinement is None:
+    if not sandbox.started.is_set():
         life.up()
-        await wait_until(lambda: sandbox.confinement is not None)
+        await sandbox.started.wait()
     await keep_warm(sandbox, lambda: None, life)

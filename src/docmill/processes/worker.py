@@ -12,7 +12,7 @@ from docmill import app
 from docmill.app import App
 from docmill.cli.options import Data
 from docmill.core.meters import Meters
-from docmill.jobs.runner import JobRunner, RunnerParts, add_options
+from docmill.jobs.runner import JobRunner, RunnerParts, add_options, add_tracing
 from docmill.jobs.validation import ArtifactValidators
 from docmill.processes import services as service_clients
 from docmill.processes.alone import run_alone
@@ -69,6 +69,7 @@ async def open_worker(
         outside = RunnerParts(elsewhere, asked, validators, lanes, services.catalog)
         runner = JobRunner(services.pool, services.store, sandbox, outside)
         told = add_options(runner, app.pipeline_options(settings))
+        told = add_tracing(told, services.pool)
         shop = RestartedWorker(services, work_rules, told, me, lanes)
         guards = [one.guard for one in (*elsewhere.values(), *asked.values())]
         services.meters.add(count_turns(guards))

@@ -119,16 +119,28 @@ async def seconds_until_due(conn: Connection) -> float | None:
 
 
 # What follows a choice of jobs, `picked`: they become ours, and their histories say so.
+# Each owner's clock moves once, by a microsecond for each of its jobs.
 TAKE: Final = """
 held AS MATERIALIZED (
     SELECT owner FROM owners WHERE owner IN (SELECT owner FROM picked) ORDER BY owner FOR UPDATE),
+numbered AS MATERIALIZED (
+    SELECT id, owner, row_number() OVER (PARTITION BY owner ORDER BY id) AS place FROM picked
+     WHERE (SELECT count(*) FROM held) > 0),
+clock AS (
+    UPDATE owners
+       SET changed_at = greatest(clock_timestamp(), changed_at + interval '1 microsecond')
+                        + (many.count - 1) * interval '1 microsecond'
+      FROM (SELECT owner, count(*) FROM numbered GROUP BY owner) AS many
+     WHERE owners.owner = many.owner
+    RETURNING owners.owner, owners.changed_at),
 taken AS (
     UPDATE jobs
        SET status = 'processing', started_at = now(), leased_by = %(worker)s,
            lease_expires_at = now() + %(lease)s, claim = claim + 1,
-           attempt_count = attempt_count + 1
-      FROM picked
-     WHERE jobs.id = picked.id AND (SELECT count(*) FROM held) > 0
+           attempt_count = attempt_count + 1,
+           updated_at = clock.changed_at - (numbered.place - 1) * interval '1 microsecond'
+      FROM numbered JOIN clock USING (owner)
+     WHERE jobs.id = numbered.id
     RETURNING jobs.id, jobs.document_id, jobs.owner, jobs.pipeline, jobs.mapping, jobs.options,
               jobs.duplicate_of, jobs.claim, jobs.attempt_count, jobs.priority, jobs.start_tag,
               jobs.long, jobs.tries_before + jobs.attempt_count AS tries),
@@ -206,7 +218,7 @@ async def claim(
     args = Claimer(worker, pipelines, lease).args
     args |= {"slots": room.slots, "long_slots": min(room.long_slots, room.slots)}
     async with conn.cursor(row_factory=class_row(Claimed)) as cur:
-        return await (await cur.execute(CLAIM, args)).fetchall()
+        return await (await cur.execute(CLAIM, args, prepare=True)).fetchall()
 
 
 # Only so many of each pipeline's next jobs are looked at: behind them others may wait, but an

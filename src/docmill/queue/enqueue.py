@@ -13,6 +13,7 @@ from uuid import UUID
 from psycopg.rows import class_row
 from psycopg.types.json import Jsonb
 
+from docmill import tracing
 from docmill.core.faults import DocmillError
 from docmill.core.jobs import DocumentId, Job, JobId, Schedule, Status
 from docmill.core.owners import Owner, OwnerKey, may_see
@@ -60,7 +61,20 @@ async def add_job(conn: Connection, job: NewJob) -> None:
         "dedupe_key": job.dedupe_key,
         "duplicate_of": job.duplicate_of,
     }
-    await conn.execute(ADD_JOB, args)
+    with tracing.span("job", "producer", job=str(job.id), pipeline=job.pipeline) as span:
+        await conn.execute(ADD_JOB, args)
+        if span.traceparent:
+            await conn.execute(ADD_TRACE, (job.id, span.traceparent))
+
+
+ADD_TRACE: Final = "INSERT INTO job_traces (job_id, traceparent) VALUES (%s, %s)"
+FIND_TRACE: Final = "SELECT traceparent FROM job_traces WHERE job_id = %s"
+
+
+async def find_trace(conn: Connection, job_id: JobId) -> str | None:
+    """The trace that the job's upload was part of."""
+    row = await (await conn.execute(FIND_TRACE, (job_id,))).fetchone()
+    return row[0] if row else None
 
 
 # The tag is one past the owner's last, but never behind the queue's head: an owner who floods the

@@ -54,8 +54,11 @@ class Lanes:
             self._long.add(job.id)
 
     def leave(self, job: Claimed) -> None:
-        self._entries.pop(job.id, None)
-        self._long.discard(job.id)
+        """Once is enough; a later claim of the same job is not meant."""
+        entry = self._entries.get(job.id)
+        if entry and entry.job.claim == job.claim:
+            del self._entries[job.id]
+            self._long.discard(job.id)
 
     def note_pages(self, job: Claimed, pages: int) -> None:
         """A run says how many pages it is about to read; too long for a full lane, it goes back."""

@@ -1,7 +1,7 @@
 """Shows how far a run is: the latest word, at most twice a second; milestones in the history."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
@@ -25,19 +25,26 @@ class Progress:
     milestone: bool
 
 
+@dataclass(frozen=True, slots=True)
+class ReporterLinks:
+    """`keep` holds the task that writes; `lost` and `told` are called for what their names say."""
+
+    keep: Callable[[Coroutine[None, None, None]], None]
+    lost: Callable[[], None]
+    told: Callable[[], None]
+
+
 class ProgressReporter:
-    """`note` may be called as often as one likes; `run` writes until `stop`.
+    """`note` may be called as often as one likes; from the first on a task writes until `stop`.
 
     It is stopped, not cancelled: cancelling a statement costs the database a connection.
     """
 
-    def __init__(
-        self, pool: Pool, job: Claimed, lost: Callable[[], None], told: Callable[[], None]
-    ) -> None:
+    def __init__(self, pool: Pool, job: Claimed, links: ReporterLinks) -> None:
         self._pool: Pool = pool
         self._job: Claimed = job
-        self._lost: Callable[[], None] = lost
-        self._told: Callable[[], None] = told
+        self._links: ReporterLinks = links
+        self._is_started: bool = False
         self._latest: tuple[int, str] = (0, "")
         self._news: asyncio.Event = asyncio.Event()
         self._stopped: asyncio.Event = asyncio.Event()
@@ -47,6 +54,9 @@ class ProgressReporter:
         """A finished run is told by its ending, so a run itself gets to 99 at most."""
         self._latest = (max(self._latest[0], min(percent, 99)), clean_text(stage)[:100])
         self._news.set()
+        if not self._is_started:
+            self._is_started = True
+            self._links.keep(self.run())
 
     def stop(self) -> None:
         self._stopped.set()
@@ -61,9 +71,9 @@ class ProgressReporter:
             progress = Progress(percent, stage, milestone=reached > self._milestone)
             self._milestone = max(reached, self._milestone)
             if not await self._write(progress):
-                self._lost()
+                self._links.lost()
                 return
-            self._told()
+            self._links.told()
             await self._pause(EVERY)
 
     async def _pause(self, seconds: float) -> None:

@@ -10,6 +10,7 @@ import structlog
 from docmill.core import failpoints
 from docmill.core.faults import FAULTS
 from docmill.core.jobs import Claimed, JobId, LeaseLost, Retry, settle
+from docmill.core.retention import RetentionRules
 from docmill.db.notify import Notifier
 from docmill.db.pool import Connection, Pool
 from docmill.queue import leases, spool
@@ -37,6 +38,8 @@ class Upkeep:
     sweep_every: timedelta | None = timedelta(days=1)
     awaited: Mapping[str, str] = field(default_factory=dict[str, str])  # pipeline: its service
     patience: timedelta = timedelta(minutes=30)
+    # None: what is stored goes when its row says, whatever the rules are now.
+    retention: RetentionRules | None = None
 
 
 async def rescue_jobs(upkeep: Upkeep) -> int:
@@ -122,6 +125,7 @@ WITH gone AS MATERIALIZED (
       FROM breakers b JOIN workers w ON w.id = b.worker
      WHERE b.service = %(service)s AND %(pipeline)s = ANY(w.pipelines)
        AND w.seen_at > now() - interval '2 minutes'
+       AND NOT EXISTS (SELECT FROM service_pauses WHERE service = %(service)s)
     HAVING bool_and(b.state <> 'closed')),
 picked AS MATERIALIZED (
     SELECT jobs.id, jobs.owner FROM jobs, gone

@@ -151,7 +151,10 @@ class Settler:
 
     async def _write(self, settlements: list[Settlement]) -> set[JobId]:
         failpoints.hit("settle.before")
-        async with self._pool.connection() as conn:
+        # The rows of an ending are written with it or not at all.
+        alone = not any(done.move.rows for done in settlements)
+        connect = self._pool.statements if alone else self._pool.connection
+        async with connect() as conn:
             moved = await write_settlements(conn, settlements)
             for done in settlements:
                 if done.job.id in moved and done.move.rows:
@@ -175,11 +178,22 @@ locked AS MATERIALIZED (
 held AS MATERIALIZED (
     SELECT owner FROM owners WHERE owner IN (SELECT owner FROM locked) ORDER BY owner FOR UPDATE),
 mine AS MATERIALIZED (
-    SELECT given.*, locked.leased_by FROM given JOIN locked USING (id, claim)
+    SELECT given.*, locked.leased_by, locked.owner,
+           row_number() OVER (PARTITION BY locked.owner ORDER BY given.id) AS place
+      FROM given JOIN locked USING (id, claim)
      WHERE locked.status = 'processing' AND (SELECT count(*) FROM held) > 0),
+clock AS (
+    UPDATE owners
+       SET changed_at = greatest(clock_timestamp(), changed_at + interval '1 microsecond')
+                        + (many.count - 1) * interval '1 microsecond'
+      FROM (SELECT owner, count(*) FROM mine GROUP BY owner) AS many
+     WHERE owners.owner = many.owner
+    RETURNING owners.owner, owners.changed_at),
 moved AS (
     UPDATE jobs
-       SET status = mine.goes, leased_by = NULL, lease_expires_at = NULL,
+       SET status = mine.goes,
+           updated_at = clock.changed_at - (mine.place - 1) * interval '1 microsecond',
+           leased_by = NULL, lease_expires_at = NULL,
            attempt_count = jobs.attempt_count - mine.refund::int,
            run_at = CASE WHEN mine.goes = 'queued' THEN now() + mine.delay END,
            queued_at = CASE WHEN mine.goes = 'queued' AND NOT mine.refund THEN now()
@@ -199,22 +213,25 @@ moved AS (
            failed_at = CASE WHEN mine.goes = 'failed' THEN now() END,
            error_code = CASE WHEN mine.goes = 'failed' THEN mine.code END,
            error_message = CASE WHEN mine.goes = 'failed' THEN mine.message END
-      FROM mine WHERE jobs.id = mine.id
+      FROM mine JOIN clock USING (owner) WHERE jobs.id = mine.id
     RETURNING jobs.id, jobs.run_at, jobs.attempt_count, mine.claim, mine.goes, mine.outcome,
               mine.code, mine.refund, mine.duration_ms, mine.leased_by, mine.call),
 saved AS (
     INSERT INTO results (job_id, claim, form, key, content_type, bytes, stored_bytes, sha256,
-                         version)
+                         version, docmill, mapping)
     SELECT mine.id, mine.claim, r.form, r.key, r.content_type, r.bytes, r.stored_bytes, r.sha256,
-           r.version
+           r.version, r.docmill, r.mapping
       FROM mine CROSS JOIN LATERAL jsonb_to_recordset(mine.results) AS r(
            form text, key text, content_type text, bytes bigint, stored_bytes bigint, sha256 text,
-           version text)),
+           version text, docmill text, mapping text)),
 ended AS (
     UPDATE job_attempts a
        SET ended_at = now(), outcome = mine.outcome, error_code = mine.code,
            error_message = mine.detail, reason = mine.reason, stack = mine.stack,
            cpu_ms = mine.cpu_ms, memory_bytes = mine.memory_bytes,
+           calls = coalesce(jsonb_array_length(mine.call -> 'asked'), 0)
+                 + (mine.call ? 'gateway' AND (mine.call ->> 'http_status' IS NOT NULL
+                                               OR mine.code LIKE 'GW_%%'))::int,
            duration_ms = coalesce(mine.duration_ms,
                                   extract(epoch FROM clock_timestamp() - a.started_at) * 1000)
       FROM mine WHERE a.job_id = mine.id AND a.claim = mine.claim),
@@ -250,7 +267,8 @@ async def write_kept_ending(conn: Connection, job: Claimed, ending: KeptEnding) 
 
 
 async def _write_moves(conn: Connection, moves: Sequence[dict[str, Any]]) -> set[JobId]:
-    rows = await (await conn.execute(SETTLE, {"moves": json.dumps(moves)})).fetchall()
+    args = {"moves": json.dumps(moves)}
+    rows = await (await conn.execute(SETTLE, args, prepare=True)).fetchall()
     return {row[0] for row in rows}
 
 
@@ -307,6 +325,8 @@ def _result_row(form: str, result: StoredResult) -> dict[str, Any]:
         "stored_bytes": result.stored_bytes,
         "sha256": result.sha256,
         "version": result.version,
+        "docmill": result.docmill,
+        "mapping": result.mapping,
     }
 
 

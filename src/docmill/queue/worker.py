@@ -30,13 +30,13 @@ from docmill.core.meters import Meter, measure_one
 from docmill.core.owners import OwnerKey
 from docmill.db import notify
 from docmill.db.notify import Notifier
-from docmill.db.pool import OUTAGES, Connection, Outage, Pool
+from docmill.db.pool import OUTAGES, Outage, Pool
 from docmill.queue import claim, leases, shares
 from docmill.queue import settle as queue_settle
 from docmill.queue.claim import FreeSlots
 from docmill.queue.lanes import Lanes
 from docmill.queue.leases import Identity
-from docmill.queue.progress import ProgressReporter
+from docmill.queue.progress import ProgressReporter, ReporterLinks
 from docmill.queue.settle import Settler
 from docmill.queue.shares import ShareLimits
 from docmill.storage.contract import Store
@@ -58,7 +58,8 @@ AGAIN: Final = 1.0
 class WorkerConfig:
     """What an operator can set about workers; `resting` names pipelines not to claim just now.
 
-    `retries` are by pipeline or by source. `gateways` are the addresses of those that a gateway
+    `keeps` are the pipelines whose results have a period of their own. `retries` are by pipeline
+    or by source. `gateways` are the addresses of those that a gateway
     runs.
     """
 
@@ -72,6 +73,7 @@ class WorkerConfig:
     long_pages: int = 30
     long_after: timedelta = timedelta(seconds=10)
     keep: timedelta | None = timedelta(days=30)
+    keeps: Mapping[str, timedelta | None] = field(default_factory=dict[str, timedelta | None])
     retry: Retry = field(default_factory=Retry)
     retries: Mapping[str, Retry] = field(default_factory=dict[str, Retry])
     resting: Callable[[], Collection[str]] = frozenset[str]
@@ -129,6 +131,7 @@ class Worker:
         self._lanes: Lanes = lanes or make_lanes(rules)
         self._lanes.give_back = lambda job: self._keep(self._send_back(job))
         self._running: dict[JobId, tuple[Claimed, Run]] = {}
+        self._settling: int = 0
         self._works: set[asyncio.Task[None]] = set()
         self._wake: asyncio.Event = asyncio.Event()
         self._stopping: asyncio.Event = asyncio.Event()
@@ -198,27 +201,33 @@ class Worker:
         poll = self._rules.poll.total_seconds()
         if self._uncertain:
             await self._adopt()
-        while (room := self._lanes.room).slots:
+        while not self._stopping.is_set() and (room := self._lanes.room).slots:
             failpoints.hit("claim.before")
-            await self._promote()
-            async with self._links.pool.connection() as conn:
-                claimed = await self._claim(conn, room)
-                due = None if claimed else await claim.seconds_until_due(conn)
+            claimed, due = await self._claim(room)
             failpoints.hit("claim.after")
-            if not claimed:
-                return poll if due is None else min(poll, max(due, 0.05))
             self._begin(claimed)
+            # Afterwards: who has just been told of a job does not wait for this.
+            if not await self._promote() and not claimed:
+                return poll if due is None else min(poll, max(due, 0.05))
+        if self._stopping.is_set():
+            return poll
         return min(poll, await self._fill_reserve() or poll)
 
-    async def _claim(self, conn: Connection, room: FreeSlots) -> list[Claimed]:
+    async def _claim(self, room: FreeSlots) -> tuple[list[Claimed], float | None]:
+        """What was claimed; where nothing was, the seconds until a job is due."""
         rules = self._rules
         pipelines = rules.claimable()
-        if not rules.shares.concern(pipelines):
-            return await claim.claim(
-                conn, self._id, pipelines=pipelines, slots=room, lease=rules.lease
-            )
-        taker = claim.Claimer(self._id, pipelines, rules.lease)
-        return await shares.claim_within(conn, taker, room=room, limits=rules.shares)
+        shared = rules.shares.concern(pipelines)
+        connect = self._links.pool.connection if shared else self._links.pool.statements
+        async with connect() as conn:
+            if shared:
+                taker = claim.Claimer(self._id, pipelines, rules.lease)
+                claimed = await shares.claim_within(conn, taker, room=room, limits=rules.shares)
+            else:
+                claimed = await claim.claim(
+                    conn, self._id, pipelines=pipelines, slots=room, lease=rules.lease
+                )
+            return claimed, None if claimed else await claim.seconds_until_due(conn)
 
     async def _claim_other(
         self, taker: claim.Claimer, owners: Collection[OwnerKey]
@@ -268,20 +277,23 @@ class Worker:
             log.info("job.gave_way", job=str(job.id), owner=job.owner, claim=job.claim)
             self._drop(job)
 
-    async def _promote(self) -> None:
-        """In a transaction of its own: it locks owners in order, and so does the claim after it."""
+    async def _promote(self) -> bool:
+        """Whether a job may have become ready.
+
+        In transactions of their own: each locks owners in order, and so does a claim.
+        """
         now = asyncio.get_running_loop().time()
         if now < self._promote_at:
-            return
+            return False
         self._promote_at = now + PROMOTING
-        async with self._links.pool.connection() as conn:
+        async with self._links.pool.statements() as conn:
             released = await claim.release(conn, 100)
+            promoted = await claim.promote(conn, 100)
         for job_id, status in released.items():
             log.info("job.released", job=str(job_id), to=str(status))
         if released:
             self._links.changes.ring()
-        async with self._links.pool.connection() as conn:
-            await claim.promote(conn, 100)
+        return bool(released or promoted)
 
     async def _adopt(self) -> None:
         """A claim whose COMMIT was not heard of may have happened: such jobs are ours to run."""
@@ -296,17 +308,17 @@ class Worker:
                 "job.claimed", job=str(job.id), owner=job.owner, claim=job.claim,
                 pipeline=job.pipeline, worker=self._id,
             )  # fmt: skip
-            told = self._links.changes.ring
-            reporter = ProgressReporter(
-                self._links.pool, job, lambda job=job: self._drop(job), told
-            )
+            reporter = self._make_reporter(job)
             run = asyncio.ensure_future(self._runner(job, reporter.note))
             self._running[job.id] = (job, run)
             self._lanes.enter(job)
             self._keep(self._work(job, run, reporter))
-            self._keep(reporter.run())
         if claimed:
             self._links.changes.ring()
+
+    def _make_reporter(self, job: Claimed) -> ProgressReporter:
+        links = ReporterLinks(self._keep, lambda: self._drop(job), self._links.changes.ring)
+        return ProgressReporter(self._links.pool, job, links)
 
     def _keep(self, work: Coroutine[None, None, None]) -> None:
         """The loop holds its tasks weakly; somebody has to hold them until they are done."""
@@ -322,9 +334,17 @@ class Worker:
             log.error("worker.work_broke", error=type(exc).__name__, stack=stack)
 
     async def _work(self, job: Claimed, run: Run, reporter: ProgressReporter) -> None:
-        """One run, from claim to settled; whatever happens, the slot is freed."""
+        """One run, from claim to settled; whatever happens, the slot is freed.
+
+        It is freed when the run ends: the next may begin while the ending is written. Of those
+        that wait to be written there are as many as slots at most.
+        """
         ending, usage = await _await_ending(job, run)
         reporter.stop()
+        self._settling += 1
+        if self._settling <= self._rules.slots:
+            self._lanes.leave(job)
+            self._wake.set()
         try:
             await self._settle(job, ending, usage)
         except psycopg.Error as exc:
@@ -333,16 +353,17 @@ class Worker:
             with suppress(psycopg.Error):  # the lease decides
                 await self._settle(job, Broke("UNKNOWN", "its rows were refused", repr(exc)), usage)
         finally:
-            self._running.pop(job.id, None)
+            self._settling -= 1
+            if self._running.get(job.id) == (job, run):  # not a later claim of it
+                del self._running[job.id]
             self._lanes.leave(job)
             self._wake.set()
 
     async def _settle(self, job: Claimed, ending: Ending, usage: Usage | None) -> None:
         retry = self._rules.retry_of(job)
         move = settle(job, ending, retry=retry, chance=random.random())  # noqa: S311
-        ours = await self._settler.settle(
-            queue_settle.Settlement(job, move, usage, self._rules.keep)
-        )
+        keep = self._rules.keeps.get(job.pipeline, self._rules.keep)
+        ours = await self._settler.settle(queue_settle.Settlement(job, move, usage, keep))
         self._links.changes.ring()
         log.info(
             "job.settled" if ours else "job.lost",

@@ -88,12 +88,12 @@ _OPENERS: Final = {DOCX: open_docx, TEXT: open_text}
 
 
 def open_document(
-    file: BinaryIO, content_type: str, tools: Tools = NO_TOOLS
+    file: BinaryIO, content_type: str, tools: Tools = NO_TOOLS, *, drawn: bool = True
 ) -> AbstractContextManager[PagedDocument]:
     """A context that gives the Document. Pages are read as they are asked for, and then let go.
 
     A page that takes long tells of its progress meanwhile; of many, those that an earlier try has
-    read are not read again.
+    read are not read again. Who needs no lines and marks that are drawn on pages says so.
     """
     if tools.document is not None:
         return nullcontext(tools.document)
@@ -101,4 +101,4 @@ def open_document(
     if plain != PDF and plain not in _OPENERS:
         raise DocmillError("UNSUPPORTED_TYPE", f"no reader for {plain}")
     file.seek(0)
-    return open_pdf(file, tools) if plain == PDF else _OPENERS[plain](file)
+    return open_pdf(file, tools, drawn=drawn) if plain == PDF else _OPENERS[plain](file)

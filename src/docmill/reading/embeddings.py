@@ -8,9 +8,9 @@ import mmap
 import os
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache, lru_cache, reduce
 from pathlib import Path
 from typing import Any, Final, Protocol
 
@@ -20,6 +20,8 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import numpy as np
 from numpy.typing import NDArray
+
+from docmill.reading import quantized
 
 Floats = NDArray[np.float32]
 
@@ -182,6 +184,7 @@ _FAR: Final = np.float32(6.0)
 
 # Where each text of a batch begins and ends.
 Spans = Sequence[tuple[int, int]]
+Encode = Callable[[Floats, Spans], Floats]
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,7 +263,7 @@ class MiniLM:
     places: Floats
     kind: Floats
     norm: Norm
-    layers: tuple[Layer, ...]
+    encode: Encode
 
     def __call__(self, texts: Sequence[Sequence[int]]) -> Floats:
         """One vector of length 1 for each text, which is the ids of its word pieces.
@@ -271,17 +274,18 @@ class MiniLM:
         spans = [*zip([0, *ends], ends, strict=False)]
         places = [place for start, end in spans for place in range(end - start)]
         ids = [piece for text in texts for piece in text]
-        x = self.norm(self.words[ids] + self.places[places] + self.kind)
-        for layer in self.layers:
-            x = layer(x, spans)
+        x = self.encode(self.norm(self.words[ids] + self.places[places] + self.kind), spans)
         total = np.add.reduceat(x, [start for start, _ in spans], axis=0)
         return total / np.maximum(np.linalg.norm(total, axis=1, keepdims=True), np.float32(1e-9))
 
 
-def build_model(tensors: Mapping[str, Floats]) -> MiniLM:
-    """The model of these weights. Raises Unfit when they are another model's."""
+def build_model(tensors: Mapping[str, Floats], *, exact: bool = False) -> MiniLM:
+    """The model of these weights. Raises UnusableWeights when they are another model's.
+
+    In 8 bit numbers where onnxruntime is installed, unless it has to be `exact`.
+    """
     try:
-        model = _assemble_model(tensors)
+        model = _assemble_model(tensors, exact=exact)
     except KeyError as exc:
         raise UnusableWeights(f"the weights have no {exc.args[0]}") from exc
     if (
@@ -292,7 +296,26 @@ def build_model(tensors: Mapping[str, Floats]) -> MiniLM:
     return model
 
 
-def _assemble_model(tensors: Mapping[str, Floats]) -> MiniLM:
+def _assemble_model(tensors: Mapping[str, Floats], *, exact: bool) -> MiniLM:
+    norm = "embeddings.LayerNorm"
+    return MiniLM(
+        tensors["embeddings.word_embeddings.weight"],
+        tensors["embeddings.position_embeddings.weight"],
+        tensors["embeddings.token_type_embeddings.weight"][0],
+        Norm(tensors[f"{norm}.weight"], tensors[f"{norm}.bias"]),
+        _choose_encoder(tensors, exact=exact),
+    )
+
+
+def _choose_encoder(tensors: Mapping[str, Floats], *, exact: bool) -> Encode:
+    small = None if exact else quantized.build_encoder(tensors, layers=LAYERS, heads=HEADS)
+    if small is None:
+        layers = _assemble_layers(tensors)
+        return lambda x, spans: reduce(lambda y, layer: layer(y, spans), layers, x)
+    return lambda x, spans: np.concatenate([small(x[start:end]) for start, end in spans])
+
+
+def _assemble_layers(tensors: Mapping[str, Floats]) -> Sequence[Layer]:
     def norm(name: str) -> Norm:
         return Norm(tensors[f"{name}.LayerNorm.weight"], tensors[f"{name}.LayerNorm.bias"])
 
@@ -311,13 +334,7 @@ def _assemble_model(tensors: Mapping[str, Floats]) -> MiniLM:
             norm(f"{name}.output"),
         )
 
-    return MiniLM(
-        tensors["embeddings.word_embeddings.weight"],
-        tensors["embeddings.position_embeddings.weight"],
-        tensors["embeddings.token_type_embeddings.weight"][0],
-        norm("embeddings"),
-        tuple(layer(f"encoder.layer.{number}") for number in range(LAYERS)),
-    )
+    return [layer(f"encoder.layer.{number}") for number in range(LAYERS)]
 
 
 MODEL_NAME: Final = "all-MiniLM-L6-v2"

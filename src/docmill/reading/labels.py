@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import cached_property, lru_cache
@@ -12,6 +12,7 @@ from docmill.reading.numbers import DecimalMark
 from docmill.reading.pages import Box, Line, Word, bounding_box
 
 _STROKED: Final = str.maketrans({"ß": "ss", "ø": "o", "æ": "ae", "ł": "l", "\ufffd": None})
+_TORN_SIGNS: Final = re.compile(r"[{}|~\[\]]")
 _TORN: Final = re.compile(r"(?<=[a-z])[{}|~\[\]](?=[a-z])")  # what a font prints for a lost letter
 
 
@@ -30,7 +31,9 @@ def fold(text: str, signs: str = "") -> str:
 
     Of all signs only `signs` are kept.
     """
-    plain = _TORN.sub("", fold_accents(text))
+    plain = fold_accents(text)
+    if _TORN_SIGNS.search(plain):
+        plain = _TORN.sub("", plain)
     if not plain.isascii():
         plain = "".join(char for char in plain if char.isascii() or not char.isalpha())
     return " ".join(_pieces(signs).findall(plain))
@@ -49,9 +52,9 @@ def squeeze(text: str) -> str:
 
 COMPANY: Final = re.compile(
     r"(?<!\w)(?:g?GmbH|GMBH|Ges\.?\s?m\.?\s?b\.?\s?H\.?|LTD\.?|LIMITED|TBK|INC\.?|PTE|mbH|AG|KG|KGaA"
-    r"|OHG|UG|GbR|e\.?\s?K\.?|e\.?\s?V\.?|e\.\s?U\.|a\.\s?G\.|SE|SARL|S\.?A\.?R\.?L\.?|SAS|SASU|EURL"
+    r"|OHG|UG|GbR|e\.?\s?K\.?|e\.?\s?V\.?|e\.\s?[Uv]\.|a\.\s?G\.|SE|SARL|S\.?A\.?R\.?L\.?|SAS|SASU|EURL"
     r"|EIRL|E\.I\.R\.L\.?|S\.\s?A\.(?:\s?S\.?)?|SA|Ltd\.?|Limited|LLC|L\.L\.C\.?|Inc\.?|Corp\.?|CORP\.?"
-    r"|Corporation|PLC|plc|LLP|Pty|PTY|PD\.?|KAP|Pvt\.?|PVT\.?|PT\.?|P\.T\.|CV\.?|C\.V\.|UD\.?|U\.D\.|Tbk\.?"
+    r"|Corporation|PLC|plc|P?LLP|PLLC|S[àa]rl|S/S|Pty|PTY|PD\.?|KAP|Pvt\.?|PVT\.?|PT\.?|P\.T\.|CV\.?|C\.V\.|UD\.?|U\.D\.|Tbk\.?"
     r"|Persero|Perum|PERUM|Perseroan|S\.?L\.?U?\.?|S\.?r\.?l\.?s?\.?|SRLS?|S\.R\.L\.?S?|S\.?p\.?A\.?|SPA"
     r"|S\.?n\.?c\.?|SNC|S\.a\.s\.?|B\.?V\.?|BVBA|N\.?V\.?|VOF|V\.O\.F\.|vzw|VZW|ASBL|Co\.|Company|Oyj?|AB|HB"
     r"|A/S|ApS|I/S|K/S|P/S|ASA|AS(?=$|\s*[,·|(-])|Sdn\.?|Bhd\.?|Pte\.?|Firma|L[Dd][Aa]\.?|L[Tt][Dd][Aa]\.?"
@@ -106,6 +109,8 @@ class TextCell:
 
     def place(self, start: int, end: int) -> Box:
         """The box of a part of the text; of half a word, the half by its share of letters."""
+        if not start and end == len(self.text):
+            return self.box
         boxes: list[Box] = []
         for word, at in zip(self.words, self.starts, strict=True):
             if at >= end:
@@ -224,21 +229,25 @@ class TextSheet:
         return self.sizes[page - 1][0]
 
 
-def find_phrases(sheet: TextSheet) -> list[Phrase]:
-    """All that could be a label, longer ones before shorter ones at each place."""
+def find_phrases(sheet: TextSheet, known: Container[str]) -> list[Phrase]:
+    """All that is a label, longer ones before shorter ones at each place; `known` are the keys."""
     return [
-        phrase for row, column, cell in sheet.cells for phrase in _cell_phrases(row, column, cell)
+        phrase
+        for row, column, cell in sheet.cells
+        if _LETTER.search(cell.text)
+        for phrase in _cell_phrases(row, column, cell, known)
     ]
 
 
-def _cell_phrases(row: TextRow, column: int, cell: TextCell) -> Iterator[Phrase]:
-    if not _LETTER.search(cell.text):
-        return
+def _cell_phrases(
+    row: TextRow, column: int, cell: TextCell, known: Container[str]
+) -> Iterator[Phrase]:
     skip = _NUMBERING.match(cell.text)
     tokens = [match.span() for match in _TOKEN.finditer(cell.text, skip.end() if skip else 0)]
     for at, (start, _) in enumerate(tokens[:MAX_STARTS]):
         for end, key in reversed(_fold_words(cell.text, start, tokens[at : at + MAX_LABEL_WORDS])):
-            yield Phrase(row, column, cell, start, end, key, at == 0)
+            if key in known:
+                yield Phrase(row, column, cell, start, end, key, at == 0)
 
 
 def _fold_words(text: str, start: int, tokens: list[tuple[int, int]]) -> list[tuple[int, str]]:
@@ -257,47 +266,14 @@ def _fold_words(text: str, start: int, tokens: list[tuple[int, int]]) -> list[tu
     return keys
 
 
-MOST_PATTERNS: Final = 200
-MOST_KEYS: Final = 20_000
-
-
-class _KnownMatches(dict[str, bool]):
-    """Whether folded texts are labels of a pattern; what is not known yet is looked up."""
-
-    def __init__(self, pattern: re.Pattern[str]) -> None:
-        super().__init__()
-        self._pattern: re.Pattern[str] = pattern
-
-    def __missing__(self, key: str) -> bool:
-        known = self[key] = self._pattern.fullmatch(key) is not None
-        return known
-
-
-_MATCHES: Final[dict[int, tuple[re.Pattern[str], _KnownMatches]]] = {}
-
-
 def match_labels(phrases: list[Phrase], pattern: re.Pattern[str]) -> list[Phrase]:
     """The longest phrase that matches from each place, none inside another."""
-    known = _remember_matches(pattern)
     found: list[Phrase] = []
-    for phrase in [phrase for phrase in phrases if known[phrase.key]]:
+    for phrase in [phrase for phrase in phrases if pattern.fullmatch(phrase.key)]:
         inside = found and found[-1].cell is phrase.cell and phrase.start < found[-1].end
         if not inside:
             found.append(phrase)
     return found
-
-
-def _remember_matches(pattern: re.Pattern[str]) -> _KnownMatches:
-    """Which folded texts are labels of a pattern, as far as known: the same ones stand on page
-    after page. A pattern is found by its identity, for its hash takes as long as a match."""
-    if len(_MATCHES) > MOST_PATTERNS:
-        _MATCHES.clear()
-    if id(pattern) not in _MATCHES:
-        _MATCHES[id(pattern)] = pattern, _KnownMatches(pattern)
-    _, known = _MATCHES[id(pattern)]
-    if len(known) > MOST_KEYS:
-        known.clear()
-    return known
 
 
 def find_spots(sheet: TextSheet, phrase: Phrase) -> Iterator[ValueSpot]:

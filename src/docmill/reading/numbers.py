@@ -49,6 +49,7 @@ SYMBOLS: Final = {
 }
 
 _FIGURE: Final = re.compile(r"\d")
+_MARKED: Final = re.compile(r"[.,]\d")
 _APART: Final = re.compile(r"^[-−–]\s")  # a minus, or the empty cell before the number
 _SPACES: Final = re.compile(r"['’ \xa0]")
 _GROUPED: Final = re.compile(r"\d{1,3}(?:[.,]\d{2,3})*[.,]\d{3}")
@@ -154,7 +155,7 @@ def _to_decimal(plain: str, mark: str) -> Decimal:
 def find_decimal_mark(texts: Iterable[str]) -> DecimalMark:
     """The decimal mark that most of the texts' plain numbers use; nothing where none tells."""
     votes = {".": 0, ",": 0}
-    for text in filter(_FIGURE.search, texts):
+    for text in filter(_MARKED.search, texts):
         for match in _NUMBER.finditer(text):
             sign, weight = _vote(_NO_CENTS.sub("", _SPACES.sub("", match["digits"])))
             if sign:

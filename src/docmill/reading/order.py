@@ -85,6 +85,9 @@ def order_lines(words: Sequence[Word], size: tuple[float, float]) -> tuple[Line,
 
 def find_turn(words: Iterable[Word]) -> int:
     """The quarter turn at which most letters run; 0 where that is upright or none."""
+    words = list(words)
+    if all(not word.angle for word in words):
+        return 0
     letters: Counter[int] = Counter()
     for word in words:
         letters[word.angle] += len(word.text)
@@ -181,9 +184,11 @@ def _find_column_run(
         end, shared = _follow_gutter(rows, start, gutter)
         if end - start < MIN_ROWS:
             refused.append(RefusedGutter(shared, start + (end - start) // 4))
-        elif _are_in_step(*_split_sides(rows[start:end], shared)):
+            continue
+        left, right = _split_sides(rows[start:end], shared)
+        if _are_in_step(left, right):
             refused.append(RefusedGutter(shared, end))
-        elif not _are_independent(rows[start:end], shared):
+        elif not _are_independent(left, right, rows[start:end], shared):
             refused.append(RefusedGutter(shared, start + (end - start) // 4))
         elif end > best[0]:
             best = (end, shared)
@@ -222,17 +227,18 @@ def _split_sides(rows: list[WordRow], gutter: Gutter) -> tuple[list[WordRow], li
     return [row for row in left if row], [row for row in right if row]
 
 
-def _are_independent(rows: list[WordRow], gutter: Gutter) -> bool:
-    """Whether the two sides are read one after the other, not across like a table."""
-    left, right = _split_sides(rows, gutter)
+def _are_independent(
+    left: list[WordRow], right: list[WordRow], rows: list[WordRow], gutter: Gutter
+) -> bool:
+    """Whether the two sides of rows are read one after the other, not across like a table."""
     if len(left) < MIN_ROWS - 1 or len(right) < MIN_ROWS - 1:
         return False
-    prose = _is_prose(left), _is_prose(right)
-    if all(prose):
+    prose = _is_prose(left)
+    if prose and _is_prose(right):
         return True
     if _level_share(rows, gutter) >= LEVEL_SHARE:
         return False
-    return any(prose) or (_has_one_cell(left) and _has_one_cell(right))
+    return prose or _is_prose(right) or (_has_one_cell(left) and _has_one_cell(right))
 
 
 def _are_in_step(left: list[WordRow], right: list[WordRow]) -> bool:
@@ -277,6 +283,8 @@ def _level_share(rows: list[WordRow], gutter: Gutter) -> float:
 
 def _is_prose(rows: list[WordRow]) -> bool:
     """Whether rows look like running text: several words a cell, most of the width filled."""
+    if median(map(len, rows)) < PROSE_WORDS:
+        return False
     widths = [row[-1].box.x1 - row[0].box.x0 for row in rows]
     if median(widths) < PROSE_FILL * max(widths):
         return False

@@ -67,14 +67,16 @@ NO_TOOLS: Final = Tools(_ignore_progress)
 
 
 @contextmanager
-def open_pdf(file: BinaryIO, tools: Tools = NO_TOOLS) -> Generator[PagedDocument, None, None]:
+def open_pdf(
+    file: BinaryIO, tools: Tools = NO_TOOLS, *, drawn: bool = True
+) -> Generator[PagedDocument, None, None]:
     """The PDF, opened. Raises BAD_PDF at once when there is nothing in it to read."""
     with open_checked(file) as pdf:
         tools.size(pdf.page_count)
         warnings: list[str] = []
-        yield PagedDocument(
-            pdf.page_count, read_metadata(pdf), _read_pages(pdf, warnings, tools), warnings
-        )
+        records = _read_records(pdf, tools, drawn=drawn)
+        pages = _read_pages(records, pdf.page_count, warnings)
+        yield PagedDocument(pdf.page_count, read_metadata(pdf), pages, warnings)
 
 
 @contextmanager
@@ -130,10 +132,12 @@ def iso_date(text: str) -> str:
     return f"{date}T{hour}:{minute or '00'}:{second or '00'}{zone}"
 
 
-def _read_pages(pdf: pdfium.Pdf, warnings: list[str], tools: Tools) -> Iterator[Page]:
+def _read_pages(
+    records: Iterable[PageRecord], page_count: int, warnings: list[str]
+) -> Iterator[Page]:
     """Every page that loads; BAD_PDF at the end when none did."""
     room, loaded = MAX_CHARS, 0
-    for turned in _read_records(pdf, tools):
+    for turned in records:
         warnings += turned.warnings
         room -= turned.chars
         if room < 0:
@@ -145,12 +149,12 @@ def _read_pages(pdf: pdfium.Pdf, warnings: list[str], tools: Tools) -> Iterator[
             yield turned.page
     if not loaded:
         raise _refuse(
-            f"none of its {pdf.page_count} pages loads",
-            f"It is damaged: none of its pages ({pdf.page_count:,}) can be opened.",
+            f"none of its {page_count} pages loads",
+            f"It is damaged: none of its pages ({page_count:,}) can be opened.",
         )
 
 
-def _read_records(pdf: pdfium.Pdf, tools: Tools) -> Iterator[PageRecord]:
+def _read_records(pdf: pdfium.Pdf, tools: Tools, *, drawn: bool) -> Iterator[PageRecord]:
     """One page after the other, the first from what an earlier try has kept."""
     steps = Steps(tools.memory, KIND, pack_page)
     begin = 0
@@ -162,12 +166,12 @@ def _read_records(pdf: pdfium.Pdf, tools: Tools) -> Iterator[PageRecord]:
     readings = ocr.OcrCache()
     for index in range(begin, pdf.page_count):
         told = partial(tools.progress, 0, f"reading the picture of page {index + 1}")
-        turned = _read_page(pdf, index, partial(readings.read, alive=told))
+        turned = _read_page(pdf, index, partial(readings.read, alive=told), drawn=drawn)
         steps.add(turned, turned.size)
         yield turned
 
 
-def _read_page(pdf: pdfium.Pdf, index: int, look: ReadPicture) -> PageRecord:
+def _read_page(pdf: pdfium.Pdf, index: int, look: ReadPicture, *, drawn: bool) -> PageRecord:
     fields = form_fields.read_fields(pdf, index)
     with pdfium.load_page(pdf, index) as handle:
         if not handle:
@@ -175,7 +179,8 @@ def _read_page(pdf: pdfium.Pdf, index: int, look: ReadPicture) -> PageRecord:
         shape, words, count = read_text_layer(handle, index + 1)
         words = form_fields.add_fields(words, fields, shape)
         width, height = shape.size
-        lines, (rules, marks) = order_lines(words, shape.size), find_rules_and_marks(handle, shape)
+        lines = order_lines(words, shape.size)
+        rules, marks = find_rules_and_marks(handle, shape) if drawn else ((), ())
         page = Page(index + 1, round(width, 2), round(height, 2), lines, rules=rules, marks=marks)
         warnings: list[str] = []
         if _is_picture(words, handle, shape):

@@ -3,7 +3,7 @@
 import asyncio
 import json
 from contextlib import suppress
-from typing import Any, Final, Protocol
+from typing import Any, Final, Protocol, cast
 
 from docmill.core.faults import DocmillError
 from docmill.core.jobs import About, ReportProgress
@@ -15,7 +15,7 @@ from docmill.sandbox.protocol import Frame, FrameKind
 # What a child may say.
 _SPOKEN: Final = (
     FrameKind.PROGRESS, FrameKind.ASK, FrameKind.ARTIFACT, FrameKind.ROWS, FrameKind.RESULT,
-    FrameKind.FAULT, FrameKind.ABOUT,
+    FrameKind.FAULT, FrameKind.ABOUT, FrameKind.PAGES,
 )  # fmt: skip
 
 
@@ -40,6 +40,7 @@ class RunChannel(asyncio.Protocol):
         self.artifact: Artifact | None = None
         self.rows: dict[str, bytes] = {}
         self.about: About = About()
+        self.pages: int | None = None
         self._clock = loop.time
         self._progress = progress
         self._host = host
@@ -57,8 +58,8 @@ class RunChannel(asyncio.Protocol):
         return self._answering is not None and not self._answering.done()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        self._transport = transport
+        # Of a stream it is one, though uvloop's is not derived from asyncio's.
+        self._transport = cast(asyncio.Transport, transport)
 
     def data_received(self, data: bytes) -> None:
         if self.word is not None or self.wrong:
@@ -104,15 +105,26 @@ class RunChannel(asyncio.Protocol):
             self.rows = {clean_line(noun.decode(errors="replace"), 100): rows, **self.rows}
         elif frame.kind is FrameKind.ABOUT:
             self.about = read_about(frame.payload)
+        elif frame.kind is FrameKind.PAGES:
+            self._hear_pages(frame)
         else:
             self.word = frame
 
-    def _hear_progress(self, frame: Frame) -> None:
+    def _count_word(self) -> None:
         self._spoken += 1
         seconds = self.heard_at - self.began_at
         # Twice what an honest child can send: a flood would take the time of the other runs.
         if self._spoken > 2 * (protocol.SPARE_STAGES + seconds / protocol.PACE_SECONDS):
             raise protocol.MalformedFrame("too much progress")
+
+    def _hear_pages(self, frame: Frame) -> None:
+        self._count_word()
+        if len(frame.payload) != protocol.PAGES.size:
+            raise protocol.MalformedFrame("pages without a number")
+        (self.pages,) = protocol.PAGES.unpack(frame.payload)
+
+    def _hear_progress(self, frame: Frame) -> None:
+        self._count_word()
         if not frame.payload or frame.payload[0] > 100:
             raise protocol.MalformedFrame("progress without a percentage")
         self._percent = max(self._percent, frame.payload[0])

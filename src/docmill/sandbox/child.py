@@ -80,6 +80,10 @@ class ChildChannel:
     def size(self, pages: int) -> None:
         self.ask(protocol.SIZE, {"pages": pages})
 
+    def tell_pages(self, pages: int) -> None:
+        """As `size`, but waits for no answer: a run that waits costs a fifth of a short one."""
+        self.send(FrameKind.PAGES, protocol.PAGES.pack(max(0, pages)))
+
     def _ask_host(self, question: bytes) -> Any:
         with self._asking:
             self.send(FrameKind.ASK, question)
@@ -202,12 +206,12 @@ def _run_pipeline(
             options=task["options"],
         )
         services = frozenset[str](task["services"])
-        tools = plugins.Tools(channel.progress, services, channel.ask, task["rows"])
+        tools = plugins.Tools(
+            channel.progress, services, channel.ask, task["rows"], size=channel.tell_pages
+        )
         if task["keeps"]:
             memory = Memory(channel.keep, channel.recall)
-            tools = replace(tools, memory=memory)
-        if task["keeps"] or task["counts"]:
-            tools = replace(tools, size=channel.size)
+            tools = replace(tools, memory=memory, size=channel.size)
         output = loaded.pipelines[name].run(source, tools)
     data = _encode(output.data)
     if output.artifact:

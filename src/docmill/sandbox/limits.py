@@ -109,7 +109,7 @@ class LimitReached:
     stalled: bool = False
 
 
-class Meter:
+class RunMeter:
     """Follows one run by samples; it asks no clock itself."""
 
     def __init__(self, limits: RunLimits, began: ProcessSample, *, size: int = 0) -> None:

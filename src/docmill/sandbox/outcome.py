@@ -16,7 +16,7 @@ from docmill.sandbox.protocol import NO_MEMORY_EXIT, Frame
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What to run, on which document. Its host remembers steps (`keeps`), or pages (`counts`)."""
+    """What to run, on which document. Its host remembers steps and pages where it `keeps`."""
 
     pipeline: str
     filename: str
@@ -26,12 +26,14 @@ class Task:
     options: Mapping[str, Any] = field(default_factory=dict[str, Any])
     rows: bool = False
     keeps: bool = False
-    counts: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class RunReturned:
-    """`data` is the JSON a child wrote. Its bytes came from a parser of strangers' bytes."""
+    """`data` is the JSON a child wrote. Its bytes came from a parser of strangers' bytes.
+
+    `pages` is how many it said it was about to read, if it said so to no host.
+    """
 
     data: bytes
     version: str
@@ -39,6 +41,7 @@ class RunReturned:
     artifact: plugins.Artifact | None = None
     rows: Mapping[str, bytes] = field(default_factory=dict[str, bytes])
     about: About = field(default_factory=About)
+    pages: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +62,7 @@ class RunFailed:
     says: str = ""
     stalled: bool = False
     reason: str = ""
+    pages: int | None = None
 
     @property
     def message(self) -> str:

@@ -10,7 +10,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from math import ceil
 from typing import Final, Self
 
@@ -22,9 +22,9 @@ from docmill.sandbox.confine import Confinement
 from docmill.sandbox.limits import (
     ChannelState,
     LimitReached,
-    Meter,
     ProcessSample,
     RunLimits,
+    RunMeter,
     sample_process,
 )
 from docmill.sandbox.outcome import ChildExit, RunFailed, RunOutcome, RunReturned, Task, judge
@@ -253,6 +253,7 @@ class SandboxPool:
         )
         self._parent: ForkServerHandle | None = None
         self._starting = asyncio.Lock()
+        self.started = asyncio.Event()  # for good: once there was a fork server
         self._numbers = itertools.count(1)
 
     async def __aenter__(self) -> Self:
@@ -286,6 +287,7 @@ class SandboxPool:
         async with self._starting:
             if self._parent is None or self._parent.lost:
                 self._parent = await ForkServerHandle.start(self._plan)
+                self.started.set()
             return self._parent
 
     async def run(
@@ -308,11 +310,17 @@ class SandboxPool:
         cut, ending = await self._attend(line, words, document, parent=parent)
         if line.word is not None and line.word.kind is FrameKind.RESULT:
             # Said is said, however the child went afterwards.
-            version = parent.hello.versions.get(task.pipeline, "")
             return RunReturned(
-                line.word.payload, version, ending.usage, line.artifact, line.rows, line.about
+                line.word.payload,
+                parent.hello.versions.get(task.pipeline, ""),
+                ending.usage,
+                line.artifact,
+                line.rows,
+                line.about,
+                line.pages,
             )
-        return judge(line.word, ending, cut=cut, task=task, limits=self.limits)
+        failed = judge(line.word, ending, cut=cut, task=task, limits=self.limits)
+        return replace(failed, pages=line.pages)
 
     async def _attend(
         self, line: RunChannel, task: bytes, document: int, *, parent: ForkServerHandle
@@ -329,7 +337,7 @@ class SandboxPool:
             ended = parent.begin(number, channel, document, cpu_seconds=budget + _SPARE_CPU)
         try:
             transport.write(protocol.pack(FrameKind.TASK, task))
-            meter = Meter(self.limits, ProcessSample(line.began_at, 0.0), size=size)
+            meter = RunMeter(self.limits, ProcessSample(line.began_at, 0.0), size=size)
             cut = await _watch_run(line, ended, meter, lambda: parent.pid_of(number))
         finally:
             await _end_run(number, ended, line=line, parent=parent)
@@ -339,7 +347,10 @@ class SandboxPool:
 
 
 async def _watch_run(
-    line: RunChannel, ended: asyncio.Future[ChildExit], meter: Meter, pid: Callable[[], int | None]
+    line: RunChannel,
+    ended: asyncio.Future[ChildExit],
+    meter: RunMeter,
+    pid: Callable[[], int | None],
 ) -> LimitReached | None:
     """Until the child is gone and its channel read to the end, or until it must be ended."""
     clock = asyncio.get_running_loop().time

@@ -29,6 +29,8 @@ MOST_KEPT_BYTES: Final = 128 << 20
 KEEP: Final = "keep"
 RECALL: Final = "recall"
 SIZE: Final = "size"
+# Child to worker: the pages it is about to read, where nobody must answer before it reads them.
+PAGES: Final = struct.Struct("!I")
 # The exit code of a child that had no memory left even to say so.
 NO_MEMORY_EXIT: Final = 77
 
@@ -46,6 +48,7 @@ class FrameKind(IntEnum):
     ANSWER = 10
     BORN = 11
     ABOUT = 12
+    PAGES = 13
 
 
 LONGEST: Final[Mapping[FrameKind, int]] = {
@@ -61,6 +64,7 @@ LONGEST: Final[Mapping[FrameKind, int]] = {
     FrameKind.ANSWER: 32 << 20,
     FrameKind.BORN: BORN.size,
     FrameKind.ABOUT: 16 << 10,
+    FrameKind.PAGES: PAGES.size,
 }
 
 

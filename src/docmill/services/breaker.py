@@ -103,6 +103,10 @@ class Breaker:
         if calls >= self._rules.fewest and self._failures >= self._rules.share * calls:
             self._turn(now)
 
+    def reset(self) -> None:
+        """Closed, whatever was before: somebody says that the service is well."""
+        self._turn(None)
+
     def abandon(self, call: Call) -> None:
         """It ended without telling anything about the service, say by a shutdown."""
         if call.era == self._era and call.is_probe:
@@ -135,6 +139,8 @@ RESTING: Final = "SERVICE_RESTING"
 PATIENCE: Final = timedelta(minutes=30)
 # A service may ask for a pause, but not for the rest of the day.
 LONGEST_PAUSE: Final = timedelta(hours=1)
+# While an operator has paused a service, its jobs look again so seldom.
+PAUSED_SECONDS: Final = 30.0
 # Nobody comes back sooner than so, however short the pause.
 SHORTEST_PAUSE: Final = timedelta(seconds=1)
 
@@ -157,6 +163,15 @@ class ServiceGuard:
         self._paused_until: float = clock()
         self._said: CircuitState = CircuitState.CLOSED
         self.turns: Counter[CircuitState] = Counter()
+        self._is_held: bool = False
+
+    def hold(self, *, held: bool) -> None:
+        """An operator paused the service, or resumes it: then with a closed circuit."""
+        if self._is_held and not held:
+            self._breaker.reset()
+        if self._is_held != held:
+            log.warning("service.paused" if held else "service.resumed", service=self.name)
+        self._is_held = held
 
     @property
     def state(self) -> CircuitState:
@@ -166,7 +181,7 @@ class ServiceGuard:
     def admits(self) -> bool:
         self._say()
         now = self._clock()
-        return now >= self._paused_until and self._breaker.admits(now)
+        return not self._is_held and now >= self._paused_until and self._breaker.admits(now)
 
     @property
     def failing(self) -> timedelta:
@@ -195,6 +210,8 @@ class ServiceGuard:
         return answer
 
     def _refusal(self) -> DocmillError:
+        if self._is_held:
+            return DocmillError(RESTING, f"{self.name} is paused", retryAfter=PAUSED_SECONDS)
         if self.failing > self._patience:
             minutes = self.failing.total_seconds() / 60
             return DocmillError(
@@ -270,20 +287,30 @@ async def save_states(conn: Connection, worker: str, breakers: Sequence[BreakerR
 
 @dataclass(frozen=True, slots=True)
 class ServiceState:
-    """A service as its worst-off living worker sees it: 0 closed, 1 half open, 2 open."""
+    """A service as its worst-off living worker sees it: 0 closed, 1 half open, 2 open.
+
+    `paused_at` is since when an operator has it paused, with who did and why.
+    """
 
     service: str
     level: int
     failing_from: datetime | None
+    paused_at: datetime | None = None
+    paused_by: str | None = None
+    pause_reason: str | None = None
 
 
 READ_STATES: Final = """
-SELECT b.service,
-       max(CASE b.state WHEN 'open' THEN 2 WHEN 'half_open' THEN 1 ELSE 0 END) AS level,
-       min(b.failing_from) AS failing_from
-  FROM breakers b JOIN workers w ON w.id = b.worker
- WHERE w.seen_at > now() - interval '2 minutes'
- GROUP BY b.service ORDER BY b.service
+WITH seen AS (
+    SELECT b.service,
+           max(CASE b.state WHEN 'open' THEN 2 WHEN 'half_open' THEN 1 ELSE 0 END) AS level,
+           min(b.failing_from) AS failing_from
+      FROM breakers b JOIN workers w ON w.id = b.worker
+     WHERE w.seen_at > now() - interval '2 minutes'
+     GROUP BY b.service)
+SELECT coalesce(seen.service, p.service) AS service, coalesce(seen.level, 0) AS level,
+       seen.failing_from, p.paused_at, p.paused_by, p.reason AS pause_reason
+  FROM seen FULL JOIN service_pauses p ON p.service = seen.service ORDER BY 1
 """
 
 
@@ -292,19 +319,45 @@ async def read_states(conn: Connection) -> list[ServiceState]:
         return await (await cur.execute(READ_STATES)).fetchall()
 
 
+PAUSE: Final = """
+INSERT INTO service_pauses (service, paused_by, reason) VALUES (%(service)s, %(by)s, %(reason)s)
+    ON CONFLICT (service) DO UPDATE SET paused_by = excluded.paused_by, reason = excluded.reason
+"""
+
+
+async def pause_service(conn: Connection, service: str, *, by: str, reason: str) -> None:
+    """Every process that asks it sees so within seconds; jobs that need it wait."""
+    await conn.execute(PAUSE, {"service": service, "by": by, "reason": reason})
+
+
+async def resume_service(conn: Connection, service: str) -> bool:
+    """False where it was not paused."""
+    done = await conn.execute("DELETE FROM service_pauses WHERE service = %s", (service,))
+    return done.rowcount == 1
+
+
+async def list_paused(pool: Pool) -> set[str]:
+    async with pool.connection() as conn:
+        rows = await (await conn.execute("SELECT service FROM service_pauses")).fetchall()
+    return {row[0] for row in rows}
+
+
 REPORT_SECONDS: Final = 1.0
 
 
 async def report_breakers(
     pool: Pool, worker: str, guards: Sequence[ServiceGuard], every: float = REPORT_SECONDS
 ) -> None:
-    """Until cancelled."""
+    """Until cancelled: what the circuits say, and what an operator says to them."""
     told: list[str] = []
     outage = Outage("watch")
     while True:
         now = [BreakerReport(guard.name, guard.state, guard.failing) for guard in guards]
         states = [str(one.state) for one in now]
         try:
+            paused = await list_paused(pool) if guards else set[str]()
+            for guard in guards:
+                guard.hold(held=guard.name in paused)
             if states != told and await _report(pool, worker, now):
                 told = states
             outage.end()

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 import structlog
 
+from docmill import tracing
 from docmill.core import failpoints
 from docmill.core.faults import DocmillError
 from docmill.core.jobs import Claimed, JobId
@@ -117,6 +118,8 @@ class ServiceBroker:
         self._services: Mapping[str, Service] = services
         self._job: Claimed = job
         self._document: int = document
+        # Answers are given in tasks of the channel: the step around is remembered.
+        self._trace: str | None = tracing.write_headers().get(tracing.HEADER)
 
     async def answer(self, service: str, request: Any) -> Any:
         try:
@@ -144,10 +147,15 @@ class ServiceBroker:
 
     async def _ask_timed(self, name: str, question: ServiceRequest) -> Any:
         """How long the service took goes down in the job's history, whatever it answered."""
+        with tracing.span("service", "client", parent=self._trace, service=name) as span:
+            return await self._ask(name, question, span)
+
+    async def _ask(self, name: str, question: ServiceRequest, span: tracing.NoSpan) -> Any:
         began_at = time.monotonic()
         try:
             answer = await self._services[name].answer(question)
         except DocmillError as exc:
+            span.say(code=exc.fault.code)
             ended = CallOutcome(_count_ms(began_at), exc.fault.code, exc.detail)
             await self._record(name, question.request, ended)
             raise

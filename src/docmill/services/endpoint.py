@@ -12,6 +12,7 @@ from typing import Any, Final, Self
 
 import httpx2
 
+from docmill import tracing
 from docmill.core.faults import DocmillError
 
 CONNECT_SECONDS: Final = 10.0
@@ -52,6 +53,7 @@ class Endpoint:
     async def post(self, path: str = "", **content: Any) -> Any:
         """`content` is what httpx2 takes: `json`, `files`, `headers`. Raises DocmillError."""
         where = self.url + path
+        content["headers"] = {**tracing.write_headers(), **content.get("headers", {})}
         with self._translate_errors(where):
             async with (
                 asyncio.timeout(self._timeout.total_seconds()),

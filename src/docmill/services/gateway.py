@@ -13,6 +13,7 @@ from typing import Any, BinaryIO, Final, Protocol, Self
 
 import httpx2
 
+from docmill import tracing
 from docmill.core.faults import FAULTS, DocmillError
 from docmill.core.jobs import About, Claimed, ReportProgress, Usage
 from docmill.core.plugins import Artifact
@@ -115,12 +116,14 @@ class GatewayClient:
             )  # fmt: skip
 
     async def _post(self, file: Any, fields: Mapping[str, str], wanted: str) -> httpx2.Response:
-        answer = await self._http.post(
-            f"{self.url}/process",
-            files={"file": file},
-            data=dict(fields),
-            headers={"accept": wanted},
-        )
+        with tracing.span("service", "client", service="gateway") as span:
+            answer = await self._http.post(
+                f"{self.url}/process",
+                files={"file": file},
+                data=dict(fields),
+                headers={"accept": wanted, **tracing.write_headers()},
+            )
+            span.say(status=answer.status_code)
         _check_answer(answer, wanted)
         return answer
 

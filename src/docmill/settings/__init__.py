@@ -16,12 +16,16 @@ from docmill.settings.loading import (
     is_loopback,
     read_settings,
 )
+from docmill.settings.rules import BreakerRule, PriceName, RetentionRule
 
 __all__ = [
     "CONFIG",
     "OTHER_NAMES",
     "PREFIX",
+    "BreakerRule",
     "ConfigError",
+    "PriceName",
+    "RetentionRule",
     "RetryRule",
     "Settings",
     "SourceRule",

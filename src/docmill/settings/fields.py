@@ -22,6 +22,7 @@ from pydantic_settings import (
 )
 
 from docmill.core.faults import MAX_UPLOAD_BYTES, CommandError
+from docmill.settings.rules import BreakerRule, PriceName, RetentionRule
 
 PREFIX: Final = "DOCMILL_"
 # As browsers send it: no path, no capitals, no star.
@@ -164,6 +165,11 @@ class Settings(BaseSettings):
     admin_users: Annotated[tuple[str, ...], NoDecode] = Field(
         (), description="Users (sub) who are administrators, with commas"
     )
+    admin_readers: Annotated[tuple[str, ...], NoDecode] = Field(
+        (),
+        description="Users (sub) who see the admin pages and change nothing, with commas; the "
+        "claim of DOCMILL_JWT_ADMIN_CLAIM with the value `read` does the same",
+    )
     oidc_issuer: str | None = Field(
         None,
         pattern=r"^https?://[^/]+",
@@ -264,7 +270,8 @@ class Settings(BaseSettings):
     )
     service_limits: Mapping[str, Mapping[PaceName, PositiveInt]] = Field(
         default_factory=dict[str, dict[PaceName, PositiveInt]],
-        description='Calls of services: {"complete": {"at_a_time": 4, "per_minute": 60}}',
+        description='Calls of services: {"complete": {"at_a_time": 4, "per_minute": 60}}; '
+        "`at_a_time` in each process, `per_minute` in all that share a Redis",
     )
     worker_upkeep: bool = Field(True, description="Workers also do what `docmill upkeep` does")
     long_pages: int = Field(
@@ -361,6 +368,22 @@ class Settings(BaseSettings):
     breaker_patience_seconds: float = Field(
         1800, gt=0, description="How long jobs wait for a service that keeps failing"
     )
+    breaker_window_seconds: float = Field(
+        300, gt=0, description="Calls of so long a time decide whether a service is left alone"
+    )
+    breaker_share: float = Field(0.5, gt=0, le=1, description="It is when this part of them failed")
+    breaker_fewest: int = Field(10, ge=1, description="And when there were at least so many")
+    breaker_cool_down_seconds: float = Field(
+        30, gt=0, description="How long a service is left alone before one call tries it again"
+    )
+    breakers: Mapping[str, BreakerRule] = Field(
+        default_factory=dict[str, BreakerRule],
+        description='The same for one service: {"gateway": {"fewest": 5, "share": 0.8}}',
+    )
+    prices: Mapping[PriceName, Annotated[Decimal, Field(ge=0)]] = Field(
+        default_factory=dict[PriceName, Decimal],
+        description='What work costs you, for the page of costs: {"cpu_hour": 0.04, "page": 0.001}',
+    )
     child_memory_mb: int = Field(896, ge=256, description="Memory one conversion may use")
     child_cpu_seconds: float = Field(
         600, gt=0, description="CPU one conversion may use, OCR included"
@@ -379,6 +402,20 @@ class Settings(BaseSettings):
     keep_uploads_days: float = Field(7, gt=0, description="How long uploads are kept")
     keep_results_days: float = Field(30, gt=0, description="How long results are kept")
     keep_events_days: float = Field(90, gt=0, description="How long events stay in the database")
+    retention: Mapping[str, RetentionRule] = Field(
+        default_factory=dict[str, RetentionRule],
+        description="Periods of a pipeline's own, null is for good; results of `study` are kept "
+        'for good: {"invoice": {"uploads_days": 3, "results_days": null}}',
+    )
+    pressure_percent: int = Field(
+        85, ge=1, le=100, description="A disk fuller than this shortens retention"
+    )
+    pressure_uploads_days: float = Field(
+        1, gt=0, description="How long uploads are kept on a disk that is too full"
+    )
+    pressure_results_days: float = Field(
+        7, gt=0, description="How long results are kept on a disk that is too full"
+    )
     keep_deliveries_days: float = Field(
         30, gt=0, description="How long the log of webhooks is kept"
     )
@@ -398,6 +435,7 @@ class Settings(BaseSettings):
         "mappings",
         "desk_users",
         "admin_users",
+        "admin_readers",
         "trusted_proxies",
         "hosts",
         "origins",

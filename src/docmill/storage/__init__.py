@@ -29,7 +29,7 @@ def open_store(url: str) -> Store:
     """By its address, or a plain path. Options follow a question mark, such as `?endpoint=`."""
     parts = urlsplit(url)
     if parts.scheme in {"", "file"}:
-        return LocalStore(Path(unquote(parts.path) if parts.scheme else url))
+        return _open_folder(Path(unquote(parts.path) if parts.scheme else url))
     if parts.scheme not in KINDS or not parts.netloc:
         raise UnknownStoreError(
             f"This is no address of a store: {url.partition('?')[0]}\nUse {FORMS}."
@@ -46,6 +46,15 @@ def open_store(url: str) -> Store:
         parts.netloc, unquote(parts.path).strip("/"), dict(parse_qsl(parts.query))
     )
     return opened
+
+
+def _open_folder(folder: Path) -> LocalStore:
+    try:
+        return LocalStore(folder)
+    except OSError as exc:
+        raise UnknownStoreError(
+            f"This folder can't be used: {folder}: {exc.strerror}\nName one that you may write to."
+        ) from exc
 
 
 def open_pair(url: str, also: str | None) -> Store:

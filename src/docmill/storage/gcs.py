@@ -13,6 +13,7 @@ from google.auth.exceptions import GoogleAuthError
 from google.cloud import storage
 from google.cloud.storage.exceptions import DataCorruption, InvalidResponse
 
+from docmill.core.faults import CommandError
 from docmill.storage.contract import CHUNK, PAGE, Metadata, ObjectInfo, SignedPut, merge_metadata
 from docmill.storage.names import key_of, name_of
 from docmill.storage.remote import RemoteStore
@@ -38,7 +39,13 @@ def open_gcs(bucket: str, prefix: str, options: Mapping[str, str]) -> RemoteStor
         given["client_options"] = {"api_endpoint": endpoint}
     if options.get("anonymous"):
         given |= {"credentials": AnonymousCredentials(), "project": "docmill"}
-    client: Any = storage.Client(**given)
+    try:
+        client: Any = storage.Client(**given)
+    except GoogleAuthError as exc:
+        raise CommandError(
+            f"There are no credentials for gs://{bucket}.\n"
+            "Set GOOGLE_APPLICATION_CREDENTIALS, or run where the machine has an account."
+        ) from exc
     return RemoteStore(GcsDriver(client, bucket, prefix, endpoint))
 
 

@@ -139,6 +139,11 @@ def open_plain(path: Path) -> BinaryIO:
     return os.fdopen(fd, "rb")
 
 
+def _close_opened(opening: asyncio.Future[BinaryIO]) -> None:
+    if not opening.cancelled() and opening.exception() is None:
+        opening.result().close()
+
+
 def is_readable_file(path: Path) -> bool:
     try:
         open_plain(path).close()
@@ -324,7 +329,13 @@ class LocalStore:
         return ObjectInfo(key, found.st_size, changed_at, generation_of(found), metadata)
 
     async def file(self, key: str) -> BinaryIO:
-        return await call_with_retries(open_plain, self._path(key))
+        """Who is cancelled meanwhile leaves no file open."""
+        opening = asyncio.ensure_future(call_with_retries(open_plain, self._path(key)))
+        try:
+            return await asyncio.shield(opening)
+        except asyncio.CancelledError:
+            opening.add_done_callback(_close_opened)
+            raise
 
     async def chunks(self, key: str) -> AsyncIterator[bytes]:
         file = await self.file(key)

@@ -72,7 +72,7 @@ async def move_object(source: Store, target: Store, listed: ObjectInfo) -> MoveO
     key = listed.key
     try:
         copied = await target.head(key) is None
-        digest = await (_copy(source, target, key) if copied else _hash(source, key))
+        digest = await (copy_object(source, target, key) if copied else _hash(source, key))
         same = await _hash(target, key) == digest
     except DocmillError as exc:
         if exc.fault.code != "EXPIRED":
@@ -101,7 +101,7 @@ async def _leave(source: Store, target: Store, listed: ObjectInfo, *, copied: bo
     return MoveOutcome.MOVED
 
 
-async def _copy(source: Store, target: Store, key: str) -> str:
+async def copy_object(source: Store, target: Store, key: str) -> str:
     """The hash of what was read and written."""
     writer = await target.writer(key, metadata=await _read_metadata(source, key))
     digest = hashlib.sha256()

@@ -8,7 +8,7 @@ from typing import Any, Final, Literal, LiteralString, NewType
 from uuid import UUID
 
 from psycopg import sql
-from psycopg.rows import class_row, kwargs_row
+from psycopg.rows import class_row, dict_row, kwargs_row
 from psycopg.types.json import Jsonb
 
 from docmill.core.fields import ValueKind
@@ -49,7 +49,7 @@ class Trade:
     original_filename: str
 
 
-def _make_trade(**columns: Any) -> Trade:
+def make_trade(**columns: Any) -> Trade:
     values = {name: columns.pop(name) for name in NAMES}
     return Trade(values=values, **columns)
 
@@ -175,7 +175,7 @@ async def list_trades(
         "id": after.id if after else UUID(int=0),
         "limit": limit,
     }
-    async with conn.cursor(row_factory=kwargs_row(_make_trade)) as cur:
+    async with conn.cursor(row_factory=kwargs_row(make_trade)) as cur:
         return await (await cur.execute(PAGE, args)).fetchall()
 
 
@@ -217,7 +217,7 @@ ONE: Final = SELECT_TRADES + sql.SQL(" WHERE t.id = %s")
 
 
 async def find_trade(conn: Connection, trade_id: TradeId) -> Trade | None:
-    async with conn.cursor(row_factory=kwargs_row(_make_trade)) as cur:
+    async with conn.cursor(row_factory=kwargs_row(make_trade)) as cur:
         return await (await cur.execute(ONE, (trade_id,))).fetchone()
 
 
@@ -303,11 +303,24 @@ OF_DOCUMENT: Final = SELECT_TRADES + sql.SQL(" WHERE t.document_id = %s ORDER BY
 
 
 async def trades_of_document(conn: Connection, document_id: DocumentId) -> list[Trade]:
-    async with conn.cursor(row_factory=kwargs_row(_make_trade)) as cur:
+    async with conn.cursor(row_factory=kwargs_row(make_trade)) as cur:
         return await (await cur.execute(OF_DOCUMENT, (document_id,))).fetchall()
 
 
 # The latest line of a document's history: whoever changes its trades says which one they saw.
+DECISIONS: Final = """
+SELECT id::text AS trade, review_status AS status, coalesce(approved_by, reviewed_by) AS reviewer,
+       reviewed_at AS at
+  FROM trades WHERE job_id = %s ORDER BY id
+"""
+
+
+async def list_decisions(conn: Connection, job_id: JobId) -> list[dict[str, Any]]:
+    """The trades of a job, how each stands, and which person or rule decided on it."""
+    async with conn.cursor(row_factory=dict_row) as cur:
+        return await (await cur.execute(DECISIONS, (job_id,))).fetchall()
+
+
 REVISION: Final = "SELECT coalesce(max(id), 0) FROM trade_audit WHERE document_id = %s"
 
 

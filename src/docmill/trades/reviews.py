@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from docmill.core.amounts import find_mark
 from docmill.core.faults import DocmillError
-from docmill.core.jobs import JobId
+from docmill.core.jobs import Job, JobId
 from docmill.core.owners import Owner, OwnerKey
 from docmill.core.plugins import MenuEntry
 from docmill.db.pool import Connection, read_connection, write
@@ -17,6 +17,7 @@ from docmill.trades import checks, doubts, edits, queries
 from docmill.trades.edits import TradeDraft, TradeEdit, TradeMistake
 from docmill.trades.fields import NAMES
 from docmill.trades.queries import NoteAudit, ReviewStatus, Trade, TradeId
+from docmill.web.params import format_instant
 from docmill.web.site import Site
 
 KINDS: Final = {"edited": "edit", "checked": "checked"}
@@ -65,6 +66,18 @@ async def open_note(site: Site, owner: Owner, document_id: str) -> NoteReview:
         trades = await queries.trades_of_document(conn, document.id)
         threshold = await read_threshold(conn, document.owner)
     return NoteReview(document, trades, revision, threshold)
+
+
+async def tell_review(conn: Connection, job: Job) -> dict[str, Any] | None:
+    """For a receipt: who decided on each trade, a person or a rule; `revision` of the document."""
+    trades = await queries.list_decisions(conn, job.id)
+    if not any(one["reviewer"] for one in trades):
+        return None
+    waiting = any(one["status"] == "pending" for one in trades)
+    for one in trades:
+        one["at"] = format_instant(one["at"]) if one["at"] else None
+    revision = await queries.find_revision(conn, job.document_id)
+    return {"status": "pending" if waiting else "decided", "revision": revision, "trades": trades}
 
 
 async def read_threshold(conn: Connection, owner: str) -> float | None:

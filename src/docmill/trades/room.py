@@ -13,6 +13,9 @@ room: Final = Room(
     show="docmill.trades.show:show_trades",
     waiting="docmill.trades.reviews:find_waiting",
     judge="docmill.trades.scoring:judge_trades",
+    outline="docmill.trades.outline:outline_trades",
+    approved="docmill.trades.history:list_approved",
+    reviewed="docmill.trades.reviews:tell_review",
     tables=(
         Table(
             rows="trades",

@@ -36,7 +36,7 @@ class KeyReader:
 
     def __init__(self, pool: Pool) -> None:
         self._pool: Pool = pool
-        self._known: RecentAnswers[KnownKey | None] = RecentAnswers(self._load)
+        self._known: RecentAnswers[KnownKey | None] = RecentAnswers(pool, self._load)
 
     async def owner(self, key: str) -> Owner:
         if not KEY_FORM.fullmatch(key):

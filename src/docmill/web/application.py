@@ -74,6 +74,7 @@ def _lifespan_of(
         with suppress(DocmillError):
             async with connection(site.pool) as conn:
                 await site.metrics.begin(conn)
+            await site.auth.sessions.prepare()
         async with AsyncExitStack() as stack:
             for each in running:
                 await stack.enter_async_context(each)

@@ -178,6 +178,15 @@ def check_admin(owner: Owner) -> None:
     wall.open_for_admin()
 
 
+def check_watcher(owner: Owner) -> None:
+    """The same for who only looks: administrators, and those who see all and change nothing."""
+    if owner.watches:
+        api_keys.check_scope(owner, owners.ADMIN)
+        wall.open_for_admin()
+    else:
+        check_admin(owner)
+
+
 def widen_for_admin(owner: Owner) -> None:
     """From here on an administrator's request sees everything; anybody else's stays as it is."""
     if owner.admin:

@@ -1,11 +1,14 @@
 """What an operator decided about the web side; the command line fills it from the settings."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
+from decimal import Decimal
 from typing import Literal
 
 from docmill.core.faults import MAX_UPLOAD_BYTES
 from docmill.core.plugins import AUTO
+from docmill.core.retention import RetentionRules
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +24,7 @@ class TokenConfig:
     desk_claim: str = "desks"
     desk_users: tuple[str, ...] = ()
     admin_users: tuple[str, ...] = ()
+    admin_readers: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +70,11 @@ class WebConfig:
     # The same for addresses that files are fetched from.
     fetch_allow: tuple[str, ...] = ()
     disk_limit: float = 0.9
+    keep_events: timedelta = timedelta(days=90)
+    retention: RetentionRules = field(default_factory=RetentionRules)
+    # What an hour of CPU, a page, a gigabyte and a service's call cost; what is not named is not
+    # counted as money.
+    prices: Mapping[str, Decimal] = field(default_factory=dict[str, Decimal])
     default_pipeline: str = AUTO
     documents_pipeline: str = "extract"
     delete_on_download: bool = False

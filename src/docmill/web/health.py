@@ -118,3 +118,4 @@ async def _measure_store(site: Site) -> None:
         if fullness is not None:
             site.metrics.fullness.set(fullness)
             site.metrics.paused.set(fullness > site.config.disk_limit)
+            site.metrics.pressed.set(site.config.retention.is_pressed(fullness))

@@ -10,6 +10,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 from starlette.requests import Request
@@ -163,8 +164,13 @@ def client_address(request: Request, proxies: Sequence[str]) -> str:
     """The peer, or whom the last trusted proxy saw; of IPv6 its network."""
     address = request.client.host if request.client else ""
     hops = [hop.strip() for hop in request.headers.get("x-forwarded-for", "").split(",")]
-    while hops and _is_in(address, proxies):
+    while hops and proxies and _is_in(address, proxies):
         address = hops.pop() or address
+    return _name_address(address)
+
+
+@lru_cache(maxsize=1024)
+def _name_address(address: str) -> str:
     try:
         found = ipaddress.ip_address(address)
     except ValueError:

@@ -122,6 +122,7 @@ class Metrics:
         self.database_up: Gauge = self.gauge("database_up", "1 while the database answers")
         self.fullness: Gauge = self.gauge("storage_used_ratio", "How full the store is, 0 to 1")
         self.paused: Gauge = self.gauge("uploads_paused", "1 while the disk is too full to upload")
+        self.pressed: Gauge = self.gauge("retention_pressed", "1 while shorter periods hold")
         self.owner_requests: Counter = self.counter(
             "owner_requests", "Requests by who sends them: session, user, key, desk, local", "kind"
         )

@@ -7,6 +7,7 @@ import re
 import time
 import traceback
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Any, Final
 from uuid import uuid4
 
@@ -15,6 +16,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import ClientDisconnect, Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from docmill import tracing
 from docmill.core.faults import FAULTS, DocmillError
 from docmill.db import wall
 from docmill.web import error_pages, problems
@@ -65,6 +67,7 @@ def _normalize_host(given: str) -> str:
     return bare if _parse_address(bare) else parse_host(given) or bare
 
 
+@lru_cache(maxsize=128)
 def _parse_address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
     try:
         return ipaddress.ip_address(host)
@@ -136,11 +139,25 @@ class RequestMiddleware:
         assert task is not None
         self._under_way.add(task)
         try:
-            await self._answer(exchange)
+            await self._trace(exchange)
         finally:
             self._under_way.discard(task)
             exchange.let_go()
             self._note(exchange, time.perf_counter() - started)
+
+    async def _trace(self, exchange: "Exchange") -> None:
+        """A trace that the caller has begun goes on here; probes are nobody's."""
+        scope = exchange.scope
+        if not tracing.is_on() or scope["path"] in AT_ANY_HOST | AT_ANY_ADDRESS:
+            await self._answer(exchange)
+            return
+        parent = Headers(scope=scope).get(tracing.HEADER)
+        with tracing.span("request", "server", parent=parent) as span:
+            await self._answer(exchange)
+            facts = exchange.facts()
+            span.rename(f"{facts['method']} {facts['route']}")
+            told = {name: facts[name] for name in ("request", "method", "route", "job")}
+            span.say(**told, status=exchange.status)
 
     async def _answer(self, exchange: "Exchange") -> None:
         scope, headers = exchange.scope, Headers(scope=exchange.scope)

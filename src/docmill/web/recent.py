@@ -12,9 +12,13 @@ from dataclasses import dataclass
 from typing import Final, Generic, TypeVar
 
 from docmill.core.faults import DocmillError
+from docmill.db.pool import Pool
 
 T = TypeVar("T")
 
+# An older answer is not believed, even while there is no other: what was revoked since would be
+# taken.
+OLDEST: Final = 600.0
 # So long after an operator ended a session or a key was revoked, another process may still take it.
 SECONDS: Final = 2.0
 MOST: Final = 10_000
@@ -28,9 +32,15 @@ class _Answer(Generic[T]):
 
 
 class RecentAnswers(Generic[T]):
-    """`load` is asked for a name when the last answer is older than SECONDS."""
+    """`load` is asked for a name when the last answer is older than SECONDS.
 
-    def __init__(self, load: Callable[[str], Awaitable[T]], seconds: float = SECONDS) -> None:
+    Who is known is not kept waiting for a database that is away.
+    """
+
+    def __init__(
+        self, pool: Pool, load: Callable[[str], Awaitable[T]], seconds: float = SECONDS
+    ) -> None:
+        self._pool: Pool = pool
         self._load: Callable[[str], Awaitable[T]] = load
         self._seconds: float = seconds
         self._known: OrderedDict[str, _Answer[T]] = OrderedDict()
@@ -42,7 +52,7 @@ class RecentAnswers(Generic[T]):
             return known.value
         asking = self._asking.get(name)
         if asking is None:
-            asking = self._asking[name] = asyncio.create_task(self._ask(name))
+            asking = self._asking[name] = asyncio.create_task(self._ask(name, known))
             asking.add_done_callback(self._let_go(name))
         return await asyncio.shield(asking)
 
@@ -57,14 +67,18 @@ class RecentAnswers(Generic[T]):
 
         return end
 
-    async def _ask(self, name: str) -> T:
+    async def _ask(self, name: str, known: _Answer[T] | None) -> T:
+        if known is None or time.monotonic() - known.at > OLDEST:
+            return self._note(name, await self._load(name))
         try:
-            value = await self._load(name)
+            async with self._pool.absence.refused():
+                return self._note(name, await self._load(name))
         except DocmillError as exc:
-            known = self._known.get(name)
-            if known is None or exc.fault.code not in AWAY:
+            if exc.fault.code not in AWAY:
                 raise
-            value = known.value
+            return self._note(name, known.value)
+
+    def _note(self, name: str, value: T) -> T:
         self._known.pop(name, None)
         self._known[name] = _Answer(value, time.monotonic())
         if len(self._known) > MOST:

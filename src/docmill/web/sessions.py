@@ -47,7 +47,7 @@ class Sessions:
         self._secure: bool = secure
         self._key: bytes | None = None
         self._asking: asyncio.Lock = asyncio.Lock()
-        self._ended: RecentAnswers[frozenset[str]] = RecentAnswers(self._load_ended)
+        self._ended: RecentAnswers[frozenset[str]] = RecentAnswers(pool, self._load_ended)
 
     async def owner(self, request: Request) -> Owner:
         """The session of the cookie, or a new one whose cookie goes out with the answer."""
@@ -65,6 +65,11 @@ class Sessions:
             return None
         owner = owners.session(sent[1])
         return None if owner.session_id in await self._ended.find(ALL) else owner
+
+    async def prepare(self) -> None:
+        """What it takes to know a session again is there before the database may go away."""
+        await self._shared_key()
+        await self._ended.find(ALL)
 
     def forget(self) -> None:
         """What this process believes of sessions is asked again."""
@@ -126,7 +131,7 @@ class SignedInSessions:
         self.cookie: str = f"__Host-{SIGNED_IN_COOKIE}" if secure else SIGNED_IN_COOKIE
         self._pool: Pool = pool
         self._secure: bool = secure
-        self._known: RecentAnswers[SignedIn | None] = RecentAnswers(self._load)
+        self._known: RecentAnswers[SignedIn | None] = RecentAnswers(pool, self._load)
 
     async def find(self, request: Request) -> SignedIn | None:
         sent = request.cookies.get(self.cookie, "")

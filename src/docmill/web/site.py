@@ -69,13 +69,14 @@ async def find_site(request: Request) -> Site:
 CurrentSite = Annotated[Site, Depends(find_site)]
 
 
-async def identify_owner(request: Request, site: CurrentSite) -> Owner:
+async def identify_owner(request: Request) -> Owner:
+    site = await find_site(request)
     if request.method in auth.SAFE:
         owner = await site.auth.identify(request)
     else:  # who sends something is not sent away for a moment's trouble
         owner = await try_again(lambda: site.auth.identify(request))
     request.state.owner = owner.key
-    render.IS_ADMIN.set(owner.admin)
+    render.IS_ADMIN.set(owner.admin or owner.watches)
     if site.config.sign_in.issuer:
         person = getattr(request.state, "signed_in", None)
         render.VISITOR.set(render.Visitor(person is not None, person.name if person else ""))

@@ -1,5 +1,6 @@
 """Tokens (JWT): which are believed, and what their claims grant."""
 
+from dataclasses import replace
 from typing import Any, Final, cast
 
 import jwt
@@ -84,13 +85,15 @@ def read_owner(config: TokenConfig, claims: dict[str, Any]) -> Owner:
     subject: Any = claims.get("sub")
     if not _is_name(subject, LONGEST_SUBJECT):
         raise make_unauthorized(WRONG, "the subject is not usable")
-    admin = subject in config.admin_users or claims.get(config.admin_claim) is True
-    return owners.user(
+    claim = claims.get(config.admin_claim)
+    person = owners.user(
         subject,
         premium=claims.get(config.premium_claim) is True,
         desks=_read_desks(config, subject, claims.get(config.desk_claim)),
-        admin=admin,
+        admin=subject in config.admin_users or claim is True,
     )
+    watches = subject in config.admin_readers or claim == owners.READ
+    return replace(person, watches=watches and not person.admin)
 
 
 def _read_desks(config: TokenConfig, subject: str, claim: Any) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ from decimal import Decimal
 from typing import Final
 
 from docmill.core.plugins import Tools
+from docmill.invoices.reader import lexicon
 from docmill.invoices.reader.amounts import LabelledAmount, find_amounts
 from docmill.invoices.reader.columns import TaughtColumn
 from docmill.invoices.reader.countries import find_countries
@@ -114,7 +115,7 @@ def _label_line(line: ResolvedLine) -> LabelledAmount:
 
 def read_invoice(sheet: TextSheet, taught: Sequence[TaughtColumn] = ()) -> Invoice:
     """The invoice on these pages, whose notation is known, with columns as they were taught."""
-    phrases = find_phrases(sheet)
+    phrases = find_phrases(sheet, lexicon.LABELS)
     table = find_table(sheet, taught)
     amounts = find_amounts(sheet, table.rows)
     if table.lines and (whole := _complete_table(sheet, table, amounts)):

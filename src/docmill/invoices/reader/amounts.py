@@ -51,6 +51,12 @@ _KINDS: Final = (
     ("discount", lexicon.amount_pattern("discount")),
     ("rounding", lexicon.amount_pattern("rounding")),
 )
+_CONCEPTS: Final = (  # every word that gives an amount a role is among theirs
+    *("carried", "carried_first", "identifier", "other", "withholding", "other_base", "base"),
+    *("reduced", "paid", "due", "charge", "discount", "rounding", "tax", "surely_gross", "gross"),
+    *("net", "sum"),
+)
+_ANY_WORD: Final = re.compile(rf"\b(?:{lexicon.join_words(_CONCEPTS)})")
 _DISCOUNT_START: Final = re.compile(lexicon.amount_words("discount_start"))
 _AFTER_OR_BEFORE: Final = lexicon.amount_pattern("after_or_before")
 _DATE_WORD: Final = re.compile(lexicon.amount_words("date_word"))
@@ -62,6 +68,8 @@ _SURELY_NET: Final = lexicon.amount_pattern("surely_net")
 def find_role(label: str) -> tuple[Role, float]:
     """The role of an amount with this label and how well the words say so; none is ("", 0)."""
     text = labels.fold(label, "%.-")
+    if not _ANY_WORD.search(text):
+        return "", 0.0
     for kind, pattern in _KINDS:
         if pattern.search(text) and not _is_overruled(kind, text):
             return kind, 0.9
@@ -258,6 +266,11 @@ def _has_label_between(row: TextRow, first: PrintedNumber, second: PrintedNumber
     return any(_LETTERS.search(_without_money(text)) for text in texts)
 
 
+CLOSE: Final = 3  # of the height: how near the headings of a column stand
+COLUMNS: Final = 3
+_SHARES_ONLY: Final = re.compile(r"^\s*%[^\d]*$|^[^\d]*%\s*\)?$")
+
+
 def _amounts_by_heading(
     sheet: TextSheet, row: TextRow, figure: PrintedNumber
 ) -> Iterator[LabelledAmount]:
@@ -268,13 +281,28 @@ def _amounts_by_heading(
     for above in reversed(sheet.rows[max(row.index - ROWS_ABOVE, 0) : row.index]):
         if above.page != row.page or box.y0 - above.y > 5 * box.height:
             return
-        if heading := next(
-            (cell.text for cell in above.cells if _is_heading_over(cell, box)), None
-        ):
+        over = next((cell.text for cell in above.cells if _is_heading_over(cell, box)), None)
+        heading = over or _heading_left_of(row, above, box)
+        if heading:
             kind, weight = find_role(heading)
-            if kind:
+            if kind and not _SHARES_ONLY.search(heading):
                 yield from _amounts_of_readings(kind, weight * FROM_ABOVE, figure, heading)
             return
+
+
+def _heading_left_of(row: TextRow, above: TextRow, box: Box) -> str | None:
+    """The heading of a column that begins left of a number and ends right of it.
+
+    In ruled tables headings stand at the left edge of a column and numbers at its right one.
+    """
+    heads = above.cells
+    near = 0 < box.middle - above.y < CLOSE * box.height
+    worded = all(not any(char.isdigit() for char in cell.text) for cell in heads)
+    if not (near and worded) or min(len(heads), len(row.cells)) < COLUMNS:
+        return None
+    at = max((n for n, cell in enumerate(heads) if cell.box.x0 <= box.x0), default=-1)
+    ends = at + 1 == len(heads) or heads[at + 1].box.x0 >= box.x1
+    return heads[at].text if at >= 0 and ends else None
 
 
 def _is_heading_over(cell: TextCell, box: Box) -> bool:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import lru_cache
 from typing import Final
 
 from docmill.invoices.checks import TOLERANCE
@@ -44,6 +45,7 @@ def make_surroundings(amounts: Sequence[LabelledAmount], lines: Decimal | None) 
     )
 
 
+@lru_cache(maxsize=4096)  # the same amounts are weighed in many sets
 def _to_cents(value: Decimal) -> int:
     return int((value / CENT).to_integral_value())
 
@@ -51,7 +53,8 @@ def _to_cents(value: Decimal) -> int:
 def _look_up(sums: PartCounts, gap: int, slack: int) -> int | None:
     if len(sums) == 1:  # nothing stands between
         return 0 if abs(gap) <= slack else None
-    return min((count for value, count in sums.items() if abs(value - gap) <= slack), default=None)
+    fitting = [count for value, count in sums.items() if -slack <= value - gap <= slack]
+    return min(fitting) if fitting else None
 
 
 def _signed_parts(amounts: Iterable[LabelledAmount], roles: frozenset[str]) -> list[int]:

@@ -71,25 +71,29 @@ def read_header(sheet: TextSheet, phrases: list[Phrase], totals: Sequence[Box]) 
 def _wrapped_labels(sheet: TextSheet) -> Iterator[Phrase]:
     """Labels in two lines, as the narrow columns of a form break them; they end in the second."""
     for row, _, cell in sheet.cells:
-        for below in sheet.rows[row.index + 1 : row.index + 3]:
-            yield from _join_lines(cell, below)
+        if len(cell.text) < labels.MAX_LABEL_CHARS and ":" not in cell.text:
+            for below in sheet.rows[row.index + 1 : row.index + 3]:
+                yield from _join_lines(cell, below)
 
 
 def _join_lines(cell: TextCell, below: TextRow) -> Iterator[Phrase]:
+    if below.page != cell.page:
+        return
     for column, other in enumerate(below.cells):
         if _is_wrapped(cell, other):
             key = labels.squeeze(cell.text) + labels.squeeze(other.text)
-            yield Phrase(below, column, other, 0, len(other.text), key, first=True)
+            if key in lexicon.LABELS:
+                yield Phrase(below, column, other, 0, len(other.text), key, first=True)
 
 
 def _is_wrapped(cell: TextCell, below: TextCell) -> bool:
     """Whether two cells may be the lines of one label: short words, close, at one left edge."""
+    if abs(below.box.x0 - cell.box.x0) >= labels.EDGE:
+        return False
     down = below.box.middle - cell.box.middle
-    near = 0 < down < WRAPPED * cell.box.height and abs(below.box.x0 - cell.box.x0) < labels.EDGE
-    alike = abs(below.box.height - cell.box.height) < 1 and cell.page == below.page
+    near = 0 < down < WRAPPED * cell.box.height and abs(below.box.height - cell.box.height) < 1
     text = f"{cell.text} {below.text}"
-    plain = len(text) <= labels.MAX_LABEL_CHARS and not any(char.isdigit() for char in text)
-    return near and alike and plain and ":" not in cell.text
+    return near and len(text) <= labels.MAX_LABEL_CHARS and not any(map(str.isdigit, text))
 
 
 def find_number(sheet: TextSheet, phrases: list[Phrase]) -> Value | None:

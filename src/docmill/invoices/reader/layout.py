@@ -55,7 +55,11 @@ class PrintedNumber:
 
 def split_rows(page: Page, first: int) -> list[TextRow]:
     """The rows of a page, numbered from `first`; turned text is left out."""
-    words = [word for word in page.words if not word.angle and not _RULE.fullmatch(word.text)]
+    words = [
+        word
+        for word in page.words
+        if not word.angle and (word.text[:1].isalnum() or not _RULE.fullmatch(word.text))
+    ]
     upright = [part for word in words for part in _split_glued(word)]
     found: list[TextRow] = []
     for at, row in enumerate(_limit_rows(_join_facing(group_by_level(upright))), first):
@@ -88,8 +92,8 @@ def _join_facing(rows: list[list[Word]]) -> list[list[Word]]:
 
 def _is_figures(row: Sequence[Word]) -> bool:
     """Whether a row is nothing but numbers printed like money, with or without a currency."""
-    marked = any(_MARKED.search(word.text) for word in row)
-    return marked and all(_MONEY_WORD.fullmatch(word.text) for word in row[:MAX_ROW])
+    figures = all(_MONEY_WORD.fullmatch(word.text) for word in row[:MAX_ROW])
+    return figures and any(_MARKED.search(word.text) for word in row)
 
 
 def _faces(row: Sequence[Word], other: Sequence[Word]) -> bool:
@@ -131,7 +135,9 @@ def _covers(word: Word, other: Word) -> bool:
 
 def _split_glued(word: Word) -> list[Word]:
     """A word, cut where a number is glued to it (`box1.250,00`)."""
-    match = _GLUED.fullmatch(word.text) if len(word.text) > 5 else None
+    if len(word.text) <= 5 or word.text.isalpha():
+        return [word]
+    match = _GLUED.fullmatch(word.text)
     head = (match[1] or match[3]) if match else ""
     if not head or squeeze(head) in _MONEY_WORDS:
         return [word]

@@ -4,9 +4,11 @@ Labels are compared squeezed: `Invoice No.`, `InvoiceNo` and `INVOICE-NO` are on
 """
 
 import re
+from collections.abc import Iterable
 from typing import Final
 
-from docmill.reading.lexicon import lexicon
+from docmill.reading.label_sets import LabelSet, split_choices
+from docmill.reading.lexicon import join_choices, lexicon
 
 _WORDS: Final = lexicon()
 CURRENCY_MARKS: Final = re.compile(
@@ -23,6 +25,12 @@ def label_pattern(concept: str, before: str = "", after: str = "") -> re.Pattern
 def amount_words(concept: str) -> str:
     """What the label of an amount may say, folded."""
     return _WORDS.pattern("invoice amount", concept)
+
+
+def join_words(concepts: Iterable[str]) -> str:
+    """What the labels of any of some amounts may say."""
+    words = (word for concept in concepts for word in split_choices(amount_words(concept)))
+    return join_choices(list(dict.fromkeys(words)))
 
 
 def amount_pattern(concept: str) -> re.Pattern[str]:
@@ -74,6 +82,7 @@ DATE_PLAIN: Final = label_pattern("date_alone")
 NOT_DATE: Final = label_pattern("not_date", ".*", ".*|po")
 DUE: Final = label_pattern("due")
 DUE_PROSE: Final = _prose("pay")
+DUE_LOWERED: Final = lowered_pattern(DUE_PROSE.pattern)
 BY: Final = _prose("by")
 NOT_DUE: Final = _prose("not_due", "")
 LATE: Final = _prose("late", "")
@@ -90,6 +99,16 @@ SELLER: Final = label_pattern("seller")
 SHIP: Final = label_pattern("ship")
 HOLDER: Final = label_pattern("holder")
 TAX_ID: Final = label_pattern("tax_id")
+NAMING: Final = LabelSet((BUYER, SELLER, SHIP, HOLDER, NUMBER, DATE, DUE, NUMBER_TITLE, TAX_ID))
+NAMING_SHORT: Final = LabelSet((OTHER_NUMBER, DATE_LOOSE, DATE_PLAIN, TERMS))
+DUE_LABELS: Final = LabelSet((DUE,))
+LABELS: Final = LabelSet(  # every pattern that `match_labels` is given: else it finds nothing
+    (
+        *(NUMBER, NUMBER_TITLE, NUMBER_WEAK, NUMBER_SERIAL),
+        *(DATE, DATE_PLAIN, DATE_LOOSE, DUE, TERMS),
+        *(CURRENCY, SELLER, BUYER, HOLDER, TAX_ID),
+    )
+)
 NAME_COLON: Final = printed_pattern("label_colon", "", r"\s?:")
 ATTENTION: Final = printed_pattern("attention", "", r"\s?:?\s+(?=\S)")
 HEADINGS: Final = _WORDS.words("invoice column")

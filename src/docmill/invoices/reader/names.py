@@ -24,6 +24,9 @@ _ADDRESS: Final = lexicon.lowered_pattern(
 )
 _CONTACT: Final = lexicon.lowered_pattern(lexicon.printed_words("contact"))
 _TAXED: Final = lexicon.lowered_pattern(lexicon.printed_words("taxed"))
+_REACHED: Final = lexicon.lowered_pattern(
+    rf"{lexicon.printed_words('reached')}[^\d\n]{{0,12}}\d|www\.|https?:"
+)
 
 
 @lru_cache(maxsize=1024)  # each name is asked in both roles
@@ -36,6 +39,12 @@ def has_contact(text: str) -> bool:
 def is_taxed(text: str) -> bool:
     """Whether lines name a tax number."""
     return _TAXED.search(text.lower()) is not None
+
+
+@lru_cache(maxsize=1024)
+def is_reached(text: str) -> bool:
+    """Whether lines say how to ring somebody, or where to look on the web."""
+    return _REACHED.search(text.lower()) is not None
 
 
 @dataclass(frozen=True)  # no slots: what it says is asked for again and again, and kept
@@ -130,7 +139,8 @@ LINKED: Final = 0.45
 MAILED: Final = 0.3
 _PARTS: Final = re.compile(
     r"\s*(?:\bau capital\b|[·•|●∙◦▪]|\s[–—-]\s|\s{2,}(?=\S+\s?\d)"
-    r"|,\s(?!(?:Tbk|Ltd|Inc|LLC|S\.?A|S\.?L|GmbH|Lda)\b)(?=[^,]*\d))\s*"
+    r"|,\s(?!(?:Tbk|Ltd|Inc|LLC|S\.?A|S\.?L|GmbH|Lda)\b)(?=[^,]*\d)"
+    rf"|(?<=\w)[.,;]?\s+(?=(?i:{lexicon.printed_words('imprint')})))\s*"
 )
 _FIGURES: Final = re.compile(r"\d")
 _PLACE: Final = re.compile(r"(?:[A-Z]{1,2}-)?\d{4,6}\b|.*\s\d{1,4}\s?[a-zA-Z]?$")
@@ -268,8 +278,11 @@ def _goes_on(first: str, lines: list[TextCell]) -> bool:
 
 
 @lru_cache(maxsize=8192)
-def is_name(text: str) -> bool:
-    """Whether words can be a name: letters, not too many, no label, heading, street or date."""
+def is_name(text: str, *, given: bool = False) -> bool:
+    """Whether words can be a name: letters, not too many, no label, heading, street or date.
+
+    One that a label gives may end in a number, as the name of a house does.
+    """
     label = _LABEL.match(text)
     parts = split_parts((text[label.end() :] if label else text).lstrip(" :"))
     bare = parts[0]
@@ -281,9 +294,11 @@ def is_name(text: str) -> bool:
         return False
     if _is_labelling(bare) or _POSTCODE.search(bare) or _FORM_ONLY.fullmatch(bare):
         return False
-    if not company and (_PLACE.match(bare) or (len(parts) == 2 and _FIGURES.search(parts[1]))):
+    if not (company or given) and (
+        _PLACE.match(bare) or (len(parts) == 2 and _FIGURES.search(parts[1]))
+    ):
         return False
-    if set(bare) & set("@:") or _STREET.match(text.lower().lstrip(" -–")) or bare[0].isdigit():
+    if set(bare) & set("@:?") or _STREET.match(text.lower().lstrip(" -–")) or bare[0].isdigit():
         return False
     if bare.endswith((".", ":", "!", "?")) and not company:
         return False
@@ -298,7 +313,8 @@ def _names_amount(text: str) -> bool:
     role = find_role(text)[0]
     words = text.split()
     proper = len(words) > 1 and text.istitle() and not any(char in text for char in "()%")
-    return bool(role) and not (role == "charge" and proper)
+    behind = len(words) > 2 and not find_role(" ".join(words[1:]))[0]
+    return bool(role) and not (proper and (role == "charge" or behind))
 
 
 @lru_cache(maxsize=8192)
@@ -315,19 +331,10 @@ def _is_labelling(text: str) -> bool:
 
 def _is_label(text: str) -> bool:
     key = labels.squeeze(text)
-    patterns = (
-        lexicon.BUYER,
-        lexicon.SELLER,
-        lexicon.SHIP,
-        lexicon.HOLDER,
-        lexicon.NUMBER,
-        lexicon.DATE,
-    )
-    if any(pattern.fullmatch(key) for pattern in (*patterns, lexicon.DUE, lexicon.NUMBER_TITLE)):
+    if key in lexicon.NAMING:
         return True
     few = len(text.split()) < 4 and not COMPANY.search(text)
-    others = (lexicon.OTHER_NUMBER, lexicon.DATE_LOOSE, lexicon.DATE_PLAIN, lexicon.TERMS)
-    return few and any(pattern.fullmatch(key) for pattern in others)
+    return few and key in lexicon.NAMING_SHORT
 
 
 def is_prose(text: str) -> bool:
@@ -377,6 +384,12 @@ LARGER: Final = 0.15
 BANK: Final = lexicon.printed_pattern("bank", r"\b", r"\b")
 _HOLDER: Final = lexicon.printed_pattern("holder", "", r"\s*:?\s+(?=\S)")
 _OWN: Final = lexicon.printed_pattern("own")
+_IMPRINT: Final = lexicon.printed_pattern("imprint")
+
+
+def is_own(text: str) -> bool:
+    """Whether a line tells what a sender prints beside its name."""
+    return _OWN.search(text) is not None or _IMPRINT.search(text) is not None
 
 
 def find_sellers(

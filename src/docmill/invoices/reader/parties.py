@@ -9,6 +9,7 @@ from docmill.invoices.reader import lexicon
 from docmill.invoices.reader.candidates import AGAIN, HeaderCandidate, choose_best
 from docmill.invoices.reader.model import Values, keep_found
 from docmill.invoices.reader.names import (
+    BANK,
     AddressBlock,
     PartyName,
     find_blocks,
@@ -34,7 +35,7 @@ from docmill.reading.labels import (
     find_spots,
     match_labels,
 )
-from docmill.reading.pages import Value, bounding_box
+from docmill.reading.pages import Box, Value, bounding_box
 
 MAX_LINES: Final = 6
 _OWN: Final = lexicon.printed_pattern("own_line", r"\b")
@@ -91,6 +92,7 @@ def _contains(cell: TextCell, name: Value) -> bool:
 
 
 LABELLED: Final = 0.85
+SHORT: Final = 4  # letters: labels like `to`, `an`, `til`
 SUREST: Final = 0.99
 PLAIN: Final = 0.02
 UPPER: Final = 0.5  # of the page
@@ -100,6 +102,8 @@ _CONTACT: Final = lexicon.printed_pattern("contact_word", r"\b", r"\b|@")
 _NAME_LABEL: Final = re.compile(lexicon.printed_words("name_label").replace(" ", ""))
 _COURTESIES: Final = lexicon.COURTESIES
 _OTHER_LABEL: Final = re.compile(r"[^:]{2,30}\s?:(?:\s|$)")
+_ENDING: Final = (lexicon.SHIP, lexicon.BUYER)
+CENTRED: Final = 0.12  # of the page's width: how far from its middle a heading's may be, twice
 
 
 def find_parties(sheet: TextSheet, phrases: list[Phrase], skipped: frozenset[int]) -> Values:
@@ -148,7 +152,20 @@ def collect_names(sheet: TextSheet, phrases: list[Phrase], skipped: frozenset[in
         sold_by=_keys(sheet, sold_by),
         billed_to=_keys(sheet, billed),
         holders=_keys(sheet, holders),
+        **_find_slips(sheet, phrases, lower),
     )
+
+
+def _find_slips(sheet: TextSheet, phrases: list[Phrase], lower: int) -> dict[str, frozenset[str]]:
+    """Who pays and who is paid on a slip under the table: there `to` is who gets the money."""
+    below = [phrase for phrase in phrases if phrase.row.index > lower]
+    short = [phrase for phrase in below if len(phrase.key) < SHORT]
+    longer = [phrase for phrase in below if len(phrase.key) >= SHORT]
+    named = {
+        "paying": _labelled_names(sheet, longer, lexicon.BUYER, 1.0),
+        "paid": _labelled_names(sheet, short, lexicon.BUYER, 1.0),
+    }
+    return {name: _keys(sheet, list(names)) for name, names in named.items()}
 
 
 def _plain_names(sheet: TextSheet, lower: int) -> Iterator[PartyName]:
@@ -275,8 +292,8 @@ def _names_behind(sheet: TextSheet, phrase: Phrase, worth: float) -> Iterator[Pa
         near = spot.cell.box.x0 - phrase.box.x1 < 150
         if spot.where > Where.BESIDE or (spot.where is Where.BESIDE and not near):
             break
-        if is_name(spot.text) and not _OTHER_LABEL.match(spot.text):
-            colon = ":" in (phrase.cell.text[phrase.end - 1], *_signs_before(phrase, spot))
+        colon = ":" in (phrase.cell.text[phrase.end - 1], *_signs_before(phrase, spot))
+        if is_name(spot.text, given=colon) and not _OTHER_LABEL.match(spot.text):
             away = 0.2 if spot.where is Where.BESIDE and not colon else 0.0
             yield make_name(spot.cell, spot.start, worth - away)
             if not away:
@@ -292,12 +309,27 @@ def _signs_before(phrase: Phrase, spot: ValueSpot) -> Iterator[str]:
         yield cell.text[0]
 
 
+def _reach_of(sheet: TextSheet, phrase: Phrase) -> Box:
+    """How wide the lines under a label may stand.
+
+    One in the middle of its row heads all of it, where lines with a label for the name follow.
+    """
+    box, width = phrase.box, sheet.width(phrase.cell.page)
+    middle = abs(box.x0 + box.x1 - width) < CENTRED * width and box.x0 > CENTRED * width
+    after = sheet.rows[phrase.row.index + 1 : phrase.row.index + 3]
+    named = any(lexicon.NAME_COLON.match(cell.text) for row in after for cell in row.cells)
+    if not (middle and named) or len(phrase.row.cells) > 1:
+        return box
+    return Box(0.0, box.y0, width, box.y1)
+
+
 def _names_below(sheet: TextSheet, phrase: Phrase, worth: float) -> Iterator[PartyName]:
     tries, courtesy, streets = 0, "", False
-    for row, column, cell in find_lines_below(sheet, phrase.row, phrase.box):
+    formed = False
+    for row, column, cell in find_lines_below(sheet, phrase.row, _reach_of(sheet, phrase)):
         key = labels.squeeze(cell.text)
         courtesy = courtesy or (f"{cell.text} " if key in _COURTESIES else "")
-        if lexicon.SHIP.fullmatch(key) or lexicon.BUYER.fullmatch(key) or tries == 2:
+        if any(kind.fullmatch(key) for kind in _ENDING) or tries == 2:
             return
         beside = row.cells[column + 1] if column + 1 < len(row.cells) else None
         if _NAME_LABEL.fullmatch(key) and beside and is_name(beside.text):
@@ -308,8 +340,16 @@ def _names_below(sheet: TextSheet, phrase: Phrase, worth: float) -> Iterator[Par
                 yield make_name(cell, attention.end(), worth - 0.25)
             continue
         streets = streets or is_place(cell.text)
-        if is_name(cell.text) and not (streets and not COMPANY.search(cell.text)):
-            company = 0.3 if tries and COMPANY.search(cell.text) else 0.0
+        form = bool(COMPANY.search(cell.text))
+        given = bool(lexicon.NAME_COLON.match(cell.text))
+        bank = tries > 0 and BANK.search(cell.text)
+        if (
+            is_name(cell.text, given=given)
+            and not (streets and not form and not given)
+            and not bank
+        ):
+            company = 0.3 if tries and form and not formed else 0.0
+            formed = formed or form
             name = make_name(cell, 0, worth - 0.2 * tries + company)
             yield replace(name, text=(courtesy if not tries else "") + name.text)
             tries += 1
@@ -331,11 +371,18 @@ def _sender_lines(sheet: TextSheet) -> Iterator[tuple[TextRow, TextCell]]:
 def _names_under_sender(
     sheet: TextSheet, senders: list[tuple[TextRow, TextCell]]
 ) -> Iterator[PartyName]:
-    """The first line of the address under a sender's line is the buyer."""
+    """The first line of the address under a sender's line is the buyer.
+
+    A line that ends another address is the rest of the sender's.
+    """
+    towns = tuple(labels.squeeze(cell.text) for _, _, cell in sheet.cells if is_place(cell.text))
     for row, cell in senders:
         for _, _, below in find_lines_below(sheet, row, cell.box):
             if _CONTACT.search(below.text):
                 break
+            key = labels.squeeze(below.text)
+            if any(town.endswith(key) and town != key for town in towns):
+                continue
             if abs(below.box.x0 - cell.box.x0) < 40 and is_name(below.text):
                 yield PartyName(below.text, below, 0, 0.85)
                 break

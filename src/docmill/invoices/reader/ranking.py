@@ -14,6 +14,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Final
 
+from docmill.invoices.reader import lexicon
 from docmill.invoices.reader.names import (
     BANK,
     AddressBlock,
@@ -22,11 +23,13 @@ from docmill.invoices.reader.names import (
     find_row,
     has_contact,
     is_known_by,
+    is_own,
     is_place,
     is_prose,
+    is_reached,
     is_taxed,
 )
-from docmill.reading.labels import COMPANY, TextSheet, squeeze
+from docmill.reading.labels import COMPANY, TextCell, TextSheet, squeeze
 from docmill.reading.pages import Box
 
 ALIKE: Final = 0.28  # of the worth of a name: what its place on the page adds
@@ -40,6 +43,9 @@ TOP: Final = 0.12
 FOOT: Final = 0.85
 LIKELY: Final = 0.15  # the least share of a name that is worth showing
 LONG: Final = 60  # characters: no line of an address is longer
+LARGE: Final = 1.25  # of the usual height of letters
+HEAD: Final = 0.25  # of the page: where a brand stands
+GREETING: Final = lexicon.printed_pattern("greeting", "", r"\b")
 
 Features = dict[str, float]
 Weights = Mapping[str, float]
@@ -56,6 +62,8 @@ class NameSources:
     sold_by: frozenset[str]  # keys of names under a label
     billed_to: frozenset[str]
     holders: frozenset[str]
+    paying: frozenset[str] = frozenset()  # named under the table as who pays: a slip to tear off
+    paid: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,13 +177,38 @@ class RankingPage:
 
     texts: tuple[str, ...]
     places: tuple[str, ...]
+    imprints: tuple[str, ...]
+    brands: frozenset[str]
+    greetings: tuple[str, ...]
     domains: Mapping[str, float]
 
     @classmethod
     def of(cls, sources: NameSources) -> "RankingPage":
-        cells = [cell.text for _, _, cell in sources.sheet.cells]
-        places = (squeeze(text) for text in cells if len(text) < LONG and is_place(text))
-        return cls(tuple(map(squeeze, cells)), tuple(places), find_domains(sources.sheet))
+        sheet = sources.sheet
+        cells = [cell for _, _, cell in sheet.cells]
+        texts = tuple(squeeze(cell.text) for cell in cells)
+        pairs = list(zip(texts, cells, strict=True))
+        return cls(
+            texts,
+            tuple(key for key, cell in pairs if len(cell.text) < LONG and is_place(cell.text)),
+            tuple(key for key, cell in pairs if _is_imprint(sheet, cell)),
+            frozenset(key for key, cell in pairs if _is_brand(sheet, cell)),
+            tuple(key for key, cell in pairs if GREETING.match(cell.text)),
+            find_domains(sheet),
+        )
+
+
+def _is_imprint(sheet: TextSheet, cell: TextCell) -> bool:
+    """Whether a line at the edge of a page tells more of somebody than a name."""
+    y = cell.box.middle / sheet.height(cell.page)
+    return (y > FOOT or y < TOP) and len(cell.text) > LONG and is_own(cell.text)
+
+
+def _is_brand(sheet: TextSheet, cell: TextCell) -> bool:
+    """Whether it is a word or two in large letters at the head of the first page."""
+    y = cell.box.middle / sheet.height(cell.page)
+    large = cell.box.height > LARGE * (sheet.usual_height or cell.box.height)
+    return cell.page == 1 and y < HEAD and large and len(cell.text.split()) < 3
 
 
 def _mention_features(context: RankingPage, key: str, text: str) -> Features:
@@ -184,7 +217,14 @@ def _mention_features(context: RankingPage, key: str, text: str) -> Features:
         "mentions": min(sum(key in text for text in context.texts) - 1, 3) / 3,
         "known": max(known, default=0.0),
         "in_place": float(any(key in place and key != place for place in context.places)),
+        "imprint": float(any(imprint.startswith(key) for imprint in context.imprints)),
+        "branded": float(any(_is_start(brand, key) for brand in context.brands)),
+        "greeted": float(any(key in greeting for greeting in context.greetings)),
     }
+
+
+def _is_start(brand: str, key: str) -> bool:
+    return len(brand) > 3 and brand != key and key.startswith(brand)
 
 
 def _best_by_key(names: Sequence[PartyName]) -> dict[str, PartyName]:
@@ -209,6 +249,8 @@ def _label_features(sources: NameSources, key: str) -> Features:
         "sold_by": float(key in sources.sold_by),
         "billed_to": float(key in sources.billed_to),
         "holder": float(key in sources.holders),
+        "paying": float(key in sources.paying),
+        "paid": float(key in sources.paid),
     }
 
 
@@ -230,7 +272,7 @@ def _word_features(text: str) -> Features:
 def _place_features(sources: NameSources, name: PartyName) -> Features:
     sheet, cell = sources.sheet, name.cell
     y = min(cell.box.middle / sheet.height(cell.page), 1.0)
-    large = cell.box.height / (sheet.usual_height or cell.box.height)
+    large = cell.box.height / (sheet.usual_height or cell.box.height or 1.0)
     row = find_row(sheet, cell)
     return {
         "large": min(max(large, 0.7), 2.0) - 1.0,
@@ -247,7 +289,7 @@ def _block_features(sources: NameSources, name: PartyName) -> Features:
     cell = name.cell
     block = next((one for one in sources.blocks if any(own is cell for own in one.cells)), None)
     if block is None:
-        return {"contact": 0.0}
+        return {"contact": 0.0, "reached": 0.0}
     at = block.cells.index(cell)
     behind = block.cells[at + 1 + (name.below is not None) :]
     rest = "\n".join(other.text for other in block.cells[at:] if "@" not in other.text)
@@ -260,7 +302,14 @@ def _block_features(sources: NameSources, name: PartyName) -> Features:
         "contact": float(has_contact(rest)),
         "mail": float("@" in block.text),
         "taxed": float(is_taxed(rest)),
+        "reached": float(is_reached("\n".join(other.text for other in block.cells[at:]))),
+        "bare": float(2 <= len(behind) <= 4 and not _tells_more(rest)),
     }
+
+
+def _tells_more(text: str) -> bool:
+    """Whether lines say more than where somebody lives."""
+    return has_contact(text) or is_taxed(text) or ":" in text
 
 
 def pair_features(own: RankedParty, theirs: RankedParty) -> Features:
@@ -276,6 +325,7 @@ def pair_features(own: RankedParty, theirs: RankedParty) -> Features:
         "left": (1.0 if left else -1.0) if beside else 0.0,
         "larger": max(min(sizes, 0.5), -0.5),
         "reached": own.features["contact"] - theirs.features["contact"],
+        "rung": own.features["reached"] - theirs.features["reached"],
         "inside": float(own.key in theirs.key or theirs.key in own.key),
         "both_companies": float(own.features["form"] == theirs.features["form"]),
         "near": float(abs(down) < 0.1 and own.name is not None and not beside),

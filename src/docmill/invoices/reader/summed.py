@@ -39,7 +39,7 @@ def _find_runs(sheet: TextSheet, total: LabelledAmount) -> Iterable[Sequence[Pla
     above = [
         (row, figure)
         for row in reversed(sheet.rows[max(end - REACH, 0) : end])
-        if row.page == total.page and _may_be_line(row)
+        if row.page == total.page and _may_be_line(row, charges=total.role == "net")
         for figure in find_figures(row, sheet.mark)
         if figure.is_marked and not figure.number.percent
     ]
@@ -69,8 +69,10 @@ def _split_columns(
         yield [placed for placed in above if abs(side(placed) - edge) <= ALIGNED]
 
 
-def _may_be_line(row: TextRow) -> bool:
-    return sum(char.isalpha() for char in row.text) >= LETTERS and not find_role(row.text)[0]
+def _may_be_line(row: TextRow, *, charges: bool) -> bool:
+    """Whether a row may be a line; what comes to a net may be a charge, as on bills for power."""
+    kinds = {"", "charge"} if charges else {""}
+    return sum(char.isalpha() for char in row.text) >= LETTERS and find_role(row.text)[0] in kinds
 
 
 def _take_run(column: Sequence[Placed], total: Decimal) -> Sequence[Placed]:

@@ -39,10 +39,14 @@ def heading_kind(text: str) -> str:
     return exact_kind(text) or _bilingual_kind(text) or _kind_by_stems(text)
 
 
+@lru_cache(maxsize=8192)
 def exact_kind(text: str) -> str:
     """The kind of a heading in one language, its currency and brackets left out."""
     bare = CURRENCY_MARKS.sub("", text)
-    return HEADINGS.get(squeeze(bare)) or HEADINGS.get(squeeze(_BRACKETS.sub("", bare)), "")
+    known = HEADINGS.get(squeeze(bare), "")
+    if known or "(" not in bare:
+        return known
+    return HEADINGS.get(squeeze(_BRACKETS.sub("", bare)), "")
 
 
 def _bilingual_kind(text: str) -> str:

@@ -25,7 +25,7 @@ class Teacher:
     accepts: tuple[str, ...] = (PDF,)
 
     def run(self, source: Source, tools: Tools) -> Output:
-        with open_document(source.file, source.content_type, tools) as document:
+        with open_document(source.file, source.content_type, tools, drawn=False) as document:
             pages = read_pages(document, tools)
         sheet, given = detect_notation(make_sheet(map(set_upright, pages))), source.options
         frames = find_frames(pages)

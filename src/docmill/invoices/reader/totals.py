@@ -110,7 +110,7 @@ def choose_totals(
     named = _after_discount(_best_set(amounts, around, ()), amounts, around)
     if named.adds_up and named.tax and named.tax.value:
         return named
-    if total and named.tax and (by_lines := _net_by_lines(named, around, lines)):
+    if total and named.tax and (by_lines := _net_by_lines(named, around, lines, amounts)):
         return by_lines
     wider = _best_set(amounts, around, _unnamed_picks(amounts))
     return wider if _is_proven(wider) and wider.score > named.score + 0.4 else named
@@ -128,14 +128,22 @@ def _after_discount(
 
 
 def _net_by_lines(
-    named: ChosenTotals, around: Surroundings, lines: Sequence[LabelledAmount]
+    named: ChosenTotals,
+    around: Surroundings,
+    lines: Sequence[LabelledAmount],
+    amounts: Sequence[LabelledAmount],
 ) -> ChosenTotals | None:
-    """The set with what the lines come to as its net, where no net is named and so it closes."""
+    """The set with what the lines come to as its net, where no net is named and so it closes.
+
+    If not with the tax that is named best, then with another one, or with several in sum.
+    """
     if named.net and named.net.amounts[0].role == "net":
         return None
     net = Pick(sum((line.value for line in lines), NOTHING), UNNAMED, tuple(lines))
-    made = _weigh(net, named.tax, named.gross, around)
-    return made if made.adds_up else None
+    others = [*_picks_of_roles(amounts, {"tax": 1.0}), *_tax_sums(amounts)]
+    sets = [_weigh(net, tax, named.gross, around) for tax in (named.tax, *others)]
+    made = [each for each in sets if each.adds_up and each.is_exact]
+    return next(iter([each for each in sets[:1] if each.adds_up] or made), None)
 
 
 def _best_set(
@@ -249,8 +257,13 @@ def _rounding_of(net: Pick, gross: Pick) -> Decimal:
 
 
 def _is_whole(pick: Pick) -> bool:
+    return _is_printed_whole(pick.value, pick.amounts[0].figure.text)
+
+
+@lru_cache(maxsize=1024)
+def _is_printed_whole(value: Decimal, text: str) -> bool:
     """Whether an amount is printed without cents."""
-    return pick.value == int(pick.value) and not _CENTS.search(pick.amounts[0].figure.text)
+    return value == int(value) and not _CENTS.search(text)
 
 
 def _order_bonus(picks: Sequence[Pick]) -> float:

@@ -103,6 +103,8 @@ def find_title_kind(row: NoteRow) -> str:
     """The kind of document that a title names; the empty string where it names none."""
     if row.word_count > TITLE or row.numbers or row.text.endswith("."):
         return ""
+    if lexicon.SECURITY.match(row.text) and row.word_count > 2:  # `Fund: Dividend Select`
+        return ""
     return next((kind for kind, pattern in lexicon.DOCUMENT_KINDS if pattern.search(row.plain)), "")
 
 
@@ -242,7 +244,7 @@ def _is_whole_trade(deal: Deal, anchor: Anchor) -> bool:
     if not any(f.roles for f in figures):
         reach = CLOSE_TO_TITLE if anchor.weight >= TOLD else CLOSE
         near = max(f.row.index for f in figures) - anchor.row.index <= reach
-        near = near and anchor.weight > MILDEST
+        near = near and (anchor.weight > MILDEST or _is_record(deal))
         return near and deal.fit == "product" and deal.score >= LEAST
     if deal.fit:
         return deal.score >= LEAST
@@ -251,13 +253,26 @@ def _is_whole_trade(deal: Deal, anchor: Anchor) -> bool:
     )
 
 
+def _is_income(row: NoteRow) -> bool:
+    """Whether a row tells of an income or a balance, and not of a trade."""
+    return bool(lexicon.NO_TRADE_ROW.search(row.plain)) and find_anchor(row) is None
+
+
+def _is_record(deal: Deal) -> bool:
+    """Whether all numbers stand in one row, with a day or an ISIN: a record of a table."""
+    rows = {f.row.index: f.row for f in (deal.quantity, deal.price, deal.notional) if f}
+    row = next(iter(rows.values()))
+    return len(rows) == 1 and bool(row.days or facts.ISIN.search(row.text))
+
+
 def _split_by_row(
     anchor: Anchor, rows: Sequence[NoteRow], figures: FigureIndex, last: int
 ) -> list[TradeBlock]:
     """Several trades under one title: rows with a date, each a whole trade by itself."""
     found: list[TradeBlock] = []
     for index in range(anchor.row.index, last + 1):
-        if not rows[index].days or len(rows[index].numbers) < 3:
+        row = rows[index]
+        if not row.days or len(row.numbers) < 3 or _is_income(row):
             continue
         deal = find_deal(figures.within(index, index))
         if deal.fit in {"product", "exchange", "net"} and deal.score >= LEAST:

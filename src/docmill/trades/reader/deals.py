@@ -10,12 +10,13 @@ from typing import Final
 
 from docmill.reading.numbers import currency_code
 from docmill.trades.reader import lexicon
-from docmill.trades.reader.figures import TradeFigure
+from docmill.trades.reader.figures import TradeFigure, judge_order
 from docmill.trades.reader.rows import NoteRow
 
 ZERO: Final = Decimal(0)
 HUNDREDTH: Final = Decimal("0.01")
 CENT: Final = Decimal("0.011")
+MONEY_PLACES: Final = 2
 EXACT: Final = 4.0
 TURNED: Final = 3.0  # through an exchange rate or per cent
 SMALL: Final = 60
@@ -28,6 +29,7 @@ NEARLY: Final = 2.4
 WRONG: Final = -1.2
 APART: Final = 0.06  # a row
 ONE_ROW: Final = 0.8
+IN_ORDER: Final = 0.4  # as the head of the table names them
 LEAST: Final = 2.6
 
 
@@ -133,6 +135,8 @@ def _deals_with_totals(
     """The deals of a quantity and a price with every total their product may be."""
     base = 2.2 * _role_weight(quantity, "quantity") + 1.6 * _role_weight(price, "price")
     base -= 2.5 if quantity.currency and not price.number.percent else 0.0
+    if not quantity.roles and not price.roles:
+        base += IN_ORDER * judge_order(quantity, price)
     for total in totals:
         if total.meets(quantity) or total.meets(price):
             continue
@@ -217,7 +221,17 @@ def _is_trivial(count: Decimal, each: Decimal) -> bool:
 def _shape_bonus(count: Decimal, each: Decimal) -> float:
     """Which of two factors looks like a count: whole, or with more places than money has."""
     whole = count == int(count) and each != int(each)
-    return 0.3 if whole or (_step(count) < HUNDREDTH and _step(each) == HUNDREDTH) else 0.0
+    return 0.3 if whole or (_is_fine(count) and _is_money(each)) else 0.0
+
+
+def _is_fine(value: Decimal) -> bool:
+    """Whether more places are printed than money has."""
+    return len(f"{value:f}".partition(".")[2]) > MONEY_PLACES
+
+
+def _is_money(value: Decimal) -> bool:
+    """Whether a value needs no more places than money has, whatever noughts are printed."""
+    return value == value.quantize(HUNDREDTH)
 
 
 def _slack(count: Decimal, each: Decimal, sum_: Decimal) -> Decimal:
@@ -312,6 +326,8 @@ def _in_account_currency(
     if amount is None:
         return found
     ways = _convert(figures, amount.value)
+    if found.balanced and amount.currency and not ways:
+        return found
     own = amount.currency or (deal.notional.currency if deal.notional else "")
     for one in candidates:
         if one.row.index <= amount.row.index or (own and one.currency == own):

@@ -5,7 +5,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import Final
 
 from docmill.reading.labels import fold
@@ -25,6 +25,7 @@ UNDER: Final = 0.9
 RATE_CHARS: Final = 60  # before a number: longer than any `1.0000 EUR = USD`
 UNIT_CHARS: Final = 24  # behind a number: longer than any unit
 IN_NAME: Final = 2  # numbers that a name may hold
+MOST_CUTS: Final = 5  # numbers of a row that a space may part: two ways each
 LONG: Final = 7  # figures without a separator: an account, not an amount
 MONEY_ROLES: Final = frozenset({"notional", "settlement", "fees", "taxes"})
 _PAIR: Final = re.compile(r"\b([A-Z]{3})(?: ?/ ?| )([A-Z]{3})\)?:?\s*$")
@@ -44,6 +45,7 @@ class TradeFigure:
     row: NoteRow
     roles: dict[str, float]
     currency: str
+    order: tuple[str, ...] = ()  # the roles that the nearest head names, from left to right
 
     @property
     def value(self) -> Decimal:
@@ -75,6 +77,15 @@ class TradeFigure:
         )
 
 
+def judge_order(quantity: TradeFigure, price: TradeFigure) -> int:
+    """Whether two numbers of a row stand as the head above names them: 1, or -1; 0 unknown."""
+    order = quantity.order
+    if quantity.row.index != price.row.index or not {"quantity", "price"} <= set(order):
+        return 0
+    first = order.index("quantity") < order.index("price")
+    return 1 if first == (quantity.number.start < price.number.start) else -1
+
+
 class FigureIndex:
     """Figures by the row they stand in, so that long documents cost no more by the row."""
 
@@ -101,14 +112,17 @@ def find_figures(rows: Sequence[NoteRow]) -> list[TradeFigure]:
     """All numbers of these rows, with their roles."""
     found: list[TradeFigure] = []
     heads = {row.index: find_headings(row) for row in rows}
+    order: tuple[str, ...] = ()
     for at, row in enumerate(rows):
+        order = tuple(one.role for one in heads[row.index]) or order
         if not row.numbers:
             continue
         head = _find_table_head(rows, at, heads)
+        cut = _choose_cut(row, [one.role for one in head if one.role != "other"])
         over = _role_from_above(rows, at)
         money = _currencies_from_above(rows, at)
         for number in row.numbers:
-            figure = _make_figure(row, number, head)
+            figure = replace(_make_figure(row, number, head, cut), order=order)
             if over and not figure.roles:
                 figure = replace(figure, roles={over: UNDER})
             if not figure.currency and number.start in money:
@@ -176,7 +190,7 @@ def _find_table_head(
         head = heads[rows[above].index]
         if not head:
             continue
-        counts = counts or {len(_whole_numbers(rows[at])), len(_finest_numbers(rows[at]))}
+        counts = counts or {len(cut) for cut in list_cuts(rows[at].numbers)}
         if at - above <= HEADER_ABOVE or _count_roles(head) in counts:
             return head
     return []
@@ -191,14 +205,46 @@ def _whole_numbers(row: NoteRow) -> list[Number]:
     return [n for n in row.numbers if not n.percent and not _is_inside(n, row.numbers)]
 
 
-def _make_figure(row: NoteRow, number: Number, head: Sequence[Heading]) -> TradeFigure:
+def list_cuts(numbers: Sequence[Number]) -> list[tuple[Number, ...]]:
+    """The ways to cut a row into numbers: a space may group the figures of one, or part two."""
+    plain = [n for n in numbers if not n.percent]
+    ways = [_list_ways(n, plain) for n in plain if not _is_inside(n, plain)]
+    if sum(len(one) > 1 for one in ways) > MOST_CUTS:
+        return [tuple(n for one in ways for n in one[at]) for at in (0, -1)]
+    return [tuple(n for part in cut for n in part) for cut in product(*ways)]
+
+
+def _list_ways(number: Number, others: Sequence[Number]) -> list[tuple[Number, ...]]:
+    """A number as a whole, and its parts where there are several."""
+    inside = [n for n in others if n is not number and _is_inside(n, [number])]
+    parts = tuple(n for n in inside if not any(_is_inside(o, [n]) for o in inside if o is not n))
+    return [(number,), parts] if len(parts) > 1 else [(number,)]
+
+
+def _choose_cut(row: NoteRow, roles: Sequence[str]) -> tuple[Number, ...]:
+    """The numbers that stand under a head of so many roles, best those that multiply."""
+    able = [cut for cut in list_cuts(row.numbers) if len(cut) == len(roles)] if roles else []
+    return next((cut for cut in able if _multiplies(cut, roles)), able[0] if able else ())
+
+
+def _multiplies(cut: Sequence[Number], roles: Sequence[str]) -> bool:
+    named = {role: number.value for role, number in zip(roles, cut, strict=True)}
+    if not named.keys() >= {"quantity", "price", "notional"}:
+        return False
+    total = abs(named["notional"])
+    return abs(abs(named["quantity"] * named["price"]) - total) <= total / 200
+
+
+def _make_figure(
+    row: NoteRow, number: Number, head: Sequence[Heading], cut: Sequence[Number]
+) -> TradeFigure:
     roles = {"fx": BESIDE} if _is_rate(row, number) else dict(_roles_from_left(row, number))
     behind = fold(row.text[number.end : number.end + UNIT_CHARS])
     if not number.currency and lexicon.UNITS.match(behind):
         roles["quantity"] = roles.get("quantity", 0.0) + UNIT
     if lexicon.PER_UNIT.match(behind):
         roles["price"] = roles.get("price", 0.0) + UNIT
-    column = _find_column(row, number, head)
+    column = _find_column(row, number, head, cut)
     if column and not roles.get("other") and not roles.get("fx"):
         roles[column.role] = max(roles.get(column.role, 0.0), UNDER)
     money = number.currency or _currency_before(row, number) or (column.currency if column else "")
@@ -273,7 +319,9 @@ def _currency_before(row: NoteRow, number: Number) -> str:
     return currency_code(codes[-1]) if codes else ""
 
 
-def _find_column(row: NoteRow, number: Number, head: Sequence[Heading]) -> Heading | None:
+def _find_column(
+    row: NoteRow, number: Number, head: Sequence[Heading], cut: Sequence[Number]
+) -> Heading | None:
     """The column a number stands in: by its place, or by counting where places say nothing."""
     columns = [item for item in head if item.role != "other"]
     if not columns:
@@ -281,9 +329,9 @@ def _find_column(row: NoteRow, number: Number, head: Sequence[Heading]) -> Headi
     if tail := _find_tail(row, columns):
         held = [number is one or _is_inside(number, [one]) for one in tail]
         return columns[held.index(True)] if any(held) else None
-    for alone in (_whole_numbers(row), _finest_numbers(row)):
-        if len(columns) == len(alone) and number in alone:
-            return columns[alone.index(number)]
+    same = [number == one or _is_same(number, one) for one in cut]
+    if any(same):
+        return columns[same.index(True)]
     box = row.place(number.start, number.end)
     if number.percent or not _is_spread(columns):
         return None
@@ -307,14 +355,6 @@ def _find_tail(row: NoteRow, columns: Sequence[Heading]) -> list[Number]:
     return tail if fits else []
 
 
-def _finest_numbers(row: NoteRow) -> list[Number]:
-    """The numbers of a row read as short as they can be."""
-    plain = [n for n in row.numbers if not n.percent]
-    return [
-        n for n in plain if not any(_is_inside(other, [n]) for other in plain if other is not n)
-    ]
-
-
 def _is_spread(columns: Sequence[Heading]) -> bool:
     """Whether the head is set in columns, so that places mean something."""
     pairs = list(pairwise(columns))
@@ -328,6 +368,11 @@ def _is_inside(number: Number, others: Sequence[Number]) -> bool:
         other is not number and other.start <= number.start and number.end <= other.end
         for other in others
     )
+
+
+def _is_same(number: Number, other: Number) -> bool:
+    """Whether a number is another one without the currency beside it."""
+    return number.readings == other.readings and _is_inside(number, [other])
 
 
 def _currency_in(text: str) -> str:

@@ -32,7 +32,7 @@ def find_block_by_money(rows: Sequence[NoteRow], figures: FigureIndex) -> list[T
     if len(rows) > MOST_ROWS or not any(facts.ISIN.search(row.text) for row in rows):
         return []
     deal = find_deal(figures.all)
-    if not _is_told(deal):
+    if not _is_told(deal) or _is_held(rows, deal):
         return []
     votes = Counter(_find_votes(rows, figures, deal))
     if len(votes) > 1 or _tells_of_income(rows):
@@ -47,6 +47,13 @@ def _is_told(deal: Deal) -> bool:
     """Whether words name the quantity or the price, and they multiply to a sum."""
     named = [f and f.role(role) for f, role in ((deal.quantity, "quantity"), (deal.price, "price"))]
     return bool(deal.fit) and any(named) and deal.score >= LEAST
+
+
+def _is_held(rows: Sequence[NoteRow], deal: Deal) -> bool:
+    """Whether the numbers stand under a heading that says what is held."""
+    end = deal.quantity.row.index if deal.quantity else 0
+    above = (row for row in rows[:end] if row.word_count <= PROSE and not row.numbers)
+    return any(lexicon.HOLDINGS.search(row.plain) for row in above)
 
 
 def _find_votes(rows: Sequence[NoteRow], figures: FigureIndex, deal: Deal) -> Iterator[Direction]:

@@ -205,7 +205,7 @@ def read_unfitted(source: Source, tools: Tools) -> tuple[dict[str, Any], list[Pa
 
 
 def _open_pages(source: Source, tools: Tools) -> tuple[list[Page], list[str]]:
-    with open_document(source.file, source.content_type, tools) as document:
+    with open_document(source.file, source.content_type, tools, drawn=False) as document:
         pages = _read_all_pages(document, tools)
         warnings = list(document.warnings)
     require_text(pages)

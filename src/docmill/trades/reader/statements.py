@@ -22,7 +22,7 @@ from docmill.trades.reader.blocks import (
     find_lots,
 )
 from docmill.trades.reader.deals import Deal
-from docmill.trades.reader.figures import FigureIndex, TradeFigure
+from docmill.trades.reader.figures import FigureIndex, TradeFigure, judge_order, list_cuts
 from docmill.trades.reader.rows import NoteRow
 
 SAMPLE: Final = 40  # rows that vote on the columns of their group
@@ -58,7 +58,7 @@ def find_statement_blocks(rows: Sequence[NoteRow], figures: FigureIndex) -> list
         groups[len(one.cells)].append(one)
     found: dict[int, tuple[NoteRow, Deal]] = {}
     for group in sorted(groups.values(), key=len, reverse=True):
-        columns = vote_columns(group[:: max(1, len(group) // SAMPLE)])
+        columns = vote_columns(_sample(group))
         for one in group if columns else ():
             deal = _read_deal(one, columns)
             if deal and (one.row.index not in found or found[one.row.index][1].score < deal.score):
@@ -83,19 +83,21 @@ def _read_rest(
 
 
 def _find_records(row: NoteRow, figures: FigureIndex) -> Iterator[StatementRow]:
-    """The ways to cut a row into numbers: as long as they can be, and as short."""
+    """The ways to cut a row into numbers, each with what is known of them."""
     if not row.days or len(row.numbers) < 3 or _is_no_trade(row):
         return
     own = [f for f in figures.within(row.index, row.index) if not f.number.percent and not f.bare]
-    whole = tuple(f for f in own if not any(o is not f and _holds(o, f) for o in own))
-    finest = tuple(f for f in own if not any(o is not f and _holds(f, o) for o in own))
-    for cells in (whole, finest) if whole != finest else (whole,):
-        if 3 <= len(cells) <= MOST_CELLS:
-            yield StatementRow(row, cells)
+    known = {(f.number.start, f.number.end): f for f in own}
+    for cut in list_cuts([f.number for f in own]):
+        if 3 <= len(cut) <= MOST_CELLS:
+            yield StatementRow(row, tuple(known[n.start, n.end] for n in cut))
 
 
-def _holds(one: TradeFigure, other: TradeFigure) -> bool:
-    return one.number.start <= other.number.start and other.number.end <= one.number.end
+def _sample(group: Sequence[StatementRow]) -> list[StatementRow]:
+    """Some rows of a group, each with all its cuts."""
+    indexes = list(dict.fromkeys(one.row.index for one in group))
+    chosen = set(indexes[:: max(1, len(indexes) // SAMPLE)])
+    return [one for one in group if one.row.index in chosen]
 
 
 def _is_no_trade(row: NoteRow) -> bool:
@@ -106,15 +108,19 @@ def _is_no_trade(row: NoteRow) -> bool:
 def vote_columns(group: Sequence[StatementRow]) -> Columns | None:
     """The places of quantity, price and notional that most rows agree on."""
     table = [[float(abs(cell.number.value)) for cell in one.cells] for one in group]
-    if len(table) < 2:
+    size = len({one.row.index for one in group})
+    if size < 2:
         return None
     best: tuple[float, Columns] | None = None
     for columns in permutations(range(len(table[0])), 3):
         marks = [_mark(values, columns) for values in table]
-        share = sum(mark > 0 for mark in marks) / len(marks)
-        if share < ENOUGH or REAL not in marks or _is_rate(table, columns):
+        able = [at for at, mark in enumerate(marks) if mark > 0]
+        told = {group[at].row.index: marks[at] for at in able}
+        if len(told) < ENOUGH * size or REAL not in told.values():
             continue
-        score = sum(marks) / len(marks) + _describe_columns(group, columns)
+        if _is_rate([table[at] for at in able], columns):
+            continue
+        score = sum(told.values()) / size + _describe_columns([group[at] for at in able], columns)
         if best is None or score > best[0]:
             best = score, columns
     return best[1] if best else None
@@ -150,6 +156,7 @@ def _describe_columns(group: Sequence[StatementRow], columns: Columns) -> float:
     score += 0.4 * any(_is_signed(f) for f in counts)
     score -= 0.5 * sum(bool(f.currency) for f in counts) / size
     score += 0.2 * sum(bool(f.currency) for f in prices) / size
+    score += 0.4 * judge_order(counts[0], prices[0])
     finer = _count_places(counts) - _count_places(prices)
     return score + (0.3 if _are_whole(counts) and not _are_whole(prices) else 0.2 * (finer > 0))
 

@@ -1,0 +1,242 @@
+"""Invoices as the billing programs of many countries print them, each page written by hand.
+
+python -m eval.billers FOLDER [--copies 3] [--seed 1]
+
+A page is `eval/billers/NAME.html`: what it is about (TOML between two lines of dashes), then HTML
+with `{{value}}` and `[[lines]] .. [[/lines]]`. Firms and goods of a country are in `pools.toml`.
+`is_held` says which pages were never looked at while the reader was made.
+"""
+
+import argparse
+import hashlib
+import html
+import json
+import re
+import shutil
+import sys
+import tomllib
+from collections.abc import Mapping, Sequence
+from datetime import date, timedelta
+from decimal import ROUND_HALF_UP, Decimal
+from pathlib import Path
+from random import Random
+from typing import Any, Final
+
+from playwright.sync_api import sync_playwright
+
+PAGES: Final = Path(__file__).with_suffix("")
+STYLE: Final = """
+@page{size:A4;margin:12mm} body{margin:0;font:8.5pt/1.3 'DejaVu Sans Condensed'}
+table{border-collapse:collapse;width:100%} td,th{padding:1.5pt 3pt;text-align:left}
+td,th{vertical-align:top}
+.n,.n td,.n th{text-align:right;white-space:nowrap} .auto{width:auto;margin-left:auto}
+.g td,.g th{border:1px solid #333} .b{border:1px solid #333;padding:3pt} b.h{font-size:15pt}
+.c{font-size:5.5pt;display:block} .s{font-size:6.5pt} .r{text-align:right} .f{display:flex;gap:14pt}
+.f>*{flex:1} .m{text-align:center} hr{border:0;border-top:1px solid #000} p{margin:6pt 0}
+.foot{position:fixed;bottom:0;left:0;right:0;font-size:6.5pt}
+"""
+LOOP: Final = re.compile(r"\[\[lines\]\](.*?)\[\[/lines\]\]", re.DOTALL)
+SLOT: Final = re.compile(r"\{\{([a-z_0-9]+)\}\}")
+FIELDS: Final = ("net", "tax", "gross")
+
+Values = dict[str, str]
+
+
+class MadeBill:
+    """One invoice of a page: its firms, days, lines and sums."""
+
+    def __init__(self, about: Mapping[str, Any], pool: Mapping[str, Any], random: Random) -> None:
+        self.about, self.pool, self.random = about, pool, random
+        self.issued = date(2025, 1, 7) + timedelta(random.randrange(460))
+        self.days = random.choice(about.get("days", (8, 14, 15, 30)))
+        self.number = random.choice(about["numbers"]).format(
+            n=random.randint(17, 9870),
+            y=self.issued.year,
+            m=self.issued.month,
+            s=self.issued.year % 100,
+        )
+        self.seller = random.choice(pool["sellers"])
+        self.buyer = random.choice(pool["buyers"])
+        self.unit = Decimal(1).scaleb(-about.get("places", 2))
+        self.lines = [self._make_line(text) for text in self._pick_goods()]
+        self.sums = self._add_up()
+
+    def _pick_goods(self) -> list[str]:
+        least, most = self.about.get("count", (1, 4))
+        things = self.about.get("things") or self.pool["things"]
+        return self.random.sample(things, min(self.random.randint(least, most), len(things)))
+
+    def _make_line(self, text: str) -> dict[str, Any]:
+        quantity = Decimal(
+            self.random.choice(self.about.get("quantities", ("1", "2", "3", "6", "10")))
+        )
+        scale = self.pool.get("scale", 1)
+        price = (Decimal(self.random.randint(450, 64_000)) / 100 * scale).quantize(self.unit)
+        return {
+            "text": text,
+            "quantity": quantity,
+            "price": price,
+            "amount": self.round(quantity * price),
+        }
+
+    def round(self, value: Decimal) -> Decimal:
+        return value.quantize(self.unit, ROUND_HALF_UP)
+
+    def _add_up(self) -> dict[str, Decimal]:
+        """The sums in the order of the page: a share of another, or others added."""
+        whole = sum((line["amount"] for line in self.lines), Decimal(0))
+        rate = Decimal(str(self.about.get("rate", 0)))
+        if self.about.get("prices") == "gross":
+            net = self.round(whole * 100 / (100 + rate))
+            sums = {"net": net, "tax": whole - net, "gross": whole}
+        else:
+            tax = self.round(whole * rate / 100)
+            sums = {"net": whole, "tax": tax, "gross": whole + tax}
+        for name, *terms in self.about.get("sums", ()):
+            if isinstance(terms[-1], str):
+                signed = ((-1 if term[0] == "-" else 1, term.lstrip("-")) for term in terms)
+                sums[name] = sum((sign * sums[term] for sign, term in signed), Decimal(0))
+            else:
+                sums[name] = self.round(sums[terms[0]] * Decimal(str(terms[1])) / 100)
+        return sums
+
+    def print_number(self, value: Decimal, places: int | None = None) -> str:
+        group, mark = self.about["marks"]
+        text = f"{value:,.{self.about.get('places', 2) if places is None else places}f}"
+        return text.replace(",", "~").replace(".", mark).replace("~", group)
+
+    def print_day(self, day: date) -> str:
+        form = self.about.get("date", "{d:02}.{m:02}.{y}")
+        month = self.pool.get("months", [""] * 12)[day.month - 1]
+        return form.format(d=day.day, m=day.month, y=day.year, s=day.year % 100, w=month)
+
+    @property
+    def due(self) -> date:
+        return self.issued + timedelta(self.days)
+
+    def list_values(self) -> Values:
+        """What a page may show, by the name of its slot."""
+        pool, random = self.pool, self.random
+        streets, towns = random.sample(pool["streets"], 2), random.sample(pool["towns"], 2)
+        bare = re.sub(r"[^a-z]", "", self.seller.lower().split(",")[0])[:14]
+        stem = self.seller.split()[0]
+        values = {
+            "number": self.number, "issued": self.print_day(self.issued),
+            "due": self.print_day(self.due),
+            "before": self.print_day(self.issued - timedelta(9)), "days": str(self.days),
+            "seller": self.seller, "buyer": self.buyer, "stem": stem, "host": bare,
+            "s1": streets[0], "s2": towns[0], "b1": streets[1], "b2": towns[1],
+            "svat": pool["vat"][0], "bvat": pool["vat"][1], "phone": pool["phone"],
+            "person": random.choice(pool["people"]), "bank": pool["bank"],
+            "account": pool["account"],
+            "ref": str(random.randint(10_000, 99_999)), "rate": str(self.about.get("rate", 0)),
+        }  # fmt: skip
+        return values | {name: self.print_number(value) for name, value in self.sums.items()}
+
+    def list_lines(self) -> list[Values]:
+        rate = Decimal(str(self.about.get("rate", 0)))
+        found: list[Values] = []
+        for at, line in enumerate(self.lines, 1):
+            tax = self.round(line["amount"] * rate / 100)
+            places = 0 if line["quantity"] == int(line["quantity"]) else 2
+            places = max(places, self.about.get("quantity_places", 0))
+            found.append(
+                {
+                    "pos": str(at),
+                    "code": str(3010 + 17 * at),
+                    "text": line["text"],
+                    "qty": self.print_number(line["quantity"], places),
+                    "price": self.print_number(line["price"]),
+                    "amount": self.print_number(line["amount"]),
+                    "ltax": self.print_number(tax),
+                    "lgross": self.print_number(line["amount"] + tax),
+                    "day": self.print_day(self.issued - timedelta(5 - at)),
+                }
+            )
+        return found
+
+    def make_truth(self) -> dict[str, Any]:
+        """What the page shows of the fields that are judged."""
+        unseen, names = set(self.about.get("unseen", ())), self.about.get("truth", {})
+        truth: dict[str, Any] = {
+            "invoice_number": self.number,
+            "issue_date": self.issued.isoformat(),
+            "due_date": self.due.isoformat(),
+            "currency": self.about["currency"],
+            "seller_name": self.seller,
+            "buyer_name": self.buyer,
+            **{name: str(self.sums[names.get(name, name)]) for name in FIELDS},
+        }
+        lines = [
+            {
+                "description": line["text"],
+                "quantity": None if "quantity" in unseen else str(line["quantity"]),
+                "unit_price": None if "unit_price" in unseen else str(line["price"]),
+                "amount": str(line["amount"]),
+            }
+            for line in self.lines
+        ]
+        return {name: None if name in unseen else value for name, value in truth.items()} | {
+            "lines": None if "lines" in unseen else lines
+        }
+
+
+def fill_page(page: str, made: MadeBill) -> str:
+    """The page with the values of one invoice."""
+    values = made.list_values()
+    rows = made.list_lines()
+
+    def fill(text: str, known: Values) -> str:
+        return SLOT.sub(lambda slot: html.escape(known[slot[1]]), text)
+
+    body = LOOP.sub(lambda loop: "".join(fill(loop[1], values | row) for row in rows), page)
+    return f"<!doctype html><meta charset=utf-8><style>{STYLE}</style>{fill(body, values)}"
+
+
+def load_pages() -> dict[str, tuple[dict[str, Any], str]]:
+    """By name: what each page is about, and its HTML."""
+    found: dict[str, tuple[dict[str, Any], str]] = {}
+    for path in sorted(PAGES.glob("*.html")):
+        _, about, page = path.read_text("utf-8").split("---\n", 2)
+        found[path.stem] = tomllib.loads(about), page
+    return found
+
+
+def is_held(name: str) -> bool:
+    """Whether a page is only for scoring."""
+    return hashlib.sha256(name.encode()).digest()[0] % 2 == 1
+
+
+def make(folder: Path, copies: int, seed: int) -> None:
+    """Invoices and `truth.json` in a folder, so many of each page."""
+    folder.mkdir(parents=True, exist_ok=True)
+    pools = tomllib.loads((PAGES / "pools.toml").read_text("utf-8"))
+    records: list[dict[str, Any]] = []
+    with sync_playwright() as play:
+        browser = play.chromium.launch(executable_path=shutil.which("chromium"))
+        view = browser.new_page()
+        for name, (about, page) in load_pages().items():
+            for copy in range(copies):
+                made = MadeBill(about, pools[about["pool"]], Random(f"{seed}-{name}-{copy}"))
+                view.set_content(fill_page(page, made))
+                data, file = view.pdf(prefer_css_page_size=True), f"{name}-{copy}.pdf"
+                (folder / file).write_bytes(data)
+                digest = hashlib.sha256(data).hexdigest()
+                record = {"file": file, "sha256": digest, "group": name, "truth": made.make_truth()}
+                records.append({**record, "lang": name[:2], "alts": about.get("alts", {})})
+        browser.close()
+    (folder / "truth.json").write_text(json.dumps(records, ensure_ascii=False, indent=1))
+
+
+def main(arguments: Sequence[str]) -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--copies", type=int, default=3)
+    parser.add_argument("--seed", type=int, default=1)
+    asked = parser.parse_args(arguments)
+    make(asked.folder, asked.copies, asked.seed)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
