@@ -7,6 +7,14 @@ import { announce, readProblem, showProblem, showTimes } from "./messages.js";
 const job = () => document.querySelector("#job");
 const id = job().dataset.job;
 let source = null;
+let timer = 0;
+
+// A button that only a script can answer is drawn disabled: a click before the script is there would be lost.
+function prepare(article) {
+  showTimes(article);
+  begin(article);
+  for (const button of article.querySelectorAll("[data-link]")) button.disabled = false;
+}
 
 async function redraw() {
   const answer = await fetch(location.href, { headers: { accept: "text/html" } }).catch(() => null);
@@ -20,16 +28,17 @@ async function redraw() {
   const key = old.contains(document.activeElement) ? document.activeElement.dataset.key : undefined;
   if (old.dataset.status !== fresh.dataset.status)
     announce(fresh.dataset.name, fresh.querySelector("#badge").textContent);
-  showTimes(fresh);
   old.replaceWith(fresh);
-  begin(fresh);
+  prepare(fresh);
   if (key) (fresh.querySelector(`[data-key="${key}"]`) ?? fresh.querySelector("[data-key]"))?.focus();
   follow();
 }
 
-// While the job is under way; afterwards only its own page changes it.
+// While the job is under way; afterwards only its own page changes it, so a redraw still waiting is dropped.
 function follow() {
   if (job().dataset.active === "0") {
+    clearTimeout(timer);
+    timer = 0;
     source?.close();
     source = null;
     return;
@@ -43,7 +52,6 @@ function follow() {
   source.onerror = () => { if (source.readyState === EventSource.CLOSED) setTimeout(redraw, 5000); };
 }
 
-let timer = 0;
 function soon() {
   timer ||= setTimeout(() => { timer = 0; redraw(); }, 300);
 }
@@ -93,6 +101,5 @@ document.addEventListener("click", async (event) => {
   else await redraw();
 });
 
-showTimes(job());
-begin(job());
+prepare(job());
 follow();
