@@ -120,29 +120,61 @@ def run_forked(
     words: Sequence[str], *, env: Mapping[str, str], cwd: Path, timeout: float
 ) -> tuple[int, str, str]:
     """The exit code of `docmill WORDS`, and what it wrote to its two outputs."""
-    with (
-        socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as server,
-        tempfile.TemporaryFile() as out,
-        tempfile.TemporaryFile() as err,
-        Path(os.devnull).open("rb") as nothing,
-    ):
-        server.settimeout(timeout)
-        server.connect(_start_server())
-        request = json.dumps({"words": list(words), "env": dict(env), "cwd": str(cwd)}).encode()
-        files = [nothing.fileno(), out.fileno(), err.fileno()]
-        socket.send_fds(server, [request], files)
-        code = _wait(server)
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        command = ForkedCommand(words, env=env, cwd=cwd, outputs=(out, err))
+        try:
+            code = command.wait(timeout)
+        except TimeoutError:
+            os.killpg(command.pid, signal.SIGKILL)
+            raise
         return code, _read(out), _read(err)
 
 
-def _wait(server: socket.socket) -> int:
-    with server.makefile("r") as told:
-        pid = int(told.readline())
-        try:
-            return int(told.readline())
-        except TimeoutError:
-            os.killpg(pid, signal.SIGKILL)
-            raise
+class ForkedCommand:
+    """A command under way: what tests use of `subprocess.Popen`, for a process of the server's."""
+
+    def __init__(
+        self,
+        words: Sequence[str],
+        *,
+        env: Mapping[str, str],
+        cwd: Path,
+        outputs: tuple[IO[bytes], IO[bytes]],
+    ) -> None:
+        self._server = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self._server.connect(_start_server())
+        request = json.dumps({"words": list(words), "env": dict(env), "cwd": str(cwd)}).encode()
+        with Path(os.devnull).open("rb") as nothing:
+            files = [nothing.fileno(), *(file.fileno() for file in outputs)]
+            socket.send_fds(self._server, [request], files)
+        self._told = self._server.makefile("r")
+        self.pid = int(self._told.readline())
+        self.returncode: int | None = None
+
+    def wait(self, timeout: float | None = None) -> int:
+        if self.returncode is None:
+            ready, _, _ = select.select([self._server], [], [], timeout)
+            if not ready:
+                raise TimeoutError(f"process {self.pid} still runs after {timeout} s")
+            self.returncode = int(self._told.readline())
+            self._told.close()
+            self._server.close()
+        return self.returncode
+
+    def poll(self) -> int | None:
+        with suppress(TimeoutError):
+            self.wait(0)
+        return self.returncode
+
+    def send_signal(self, number: int) -> None:
+        if self.poll() is None:
+            os.kill(self.pid, number)
+
+    def terminate(self) -> None:
+        self.send_signal(signal.SIGTERM)
+
+    def kill(self) -> None:
+        self.send_signal(signal.SIGKILL)
 
 
 def _read(file: IO[bytes]) -> str:

@@ -13,11 +13,13 @@ from typing import Any
 import httpx2
 
 import pdfs
-from command_server import can_fork, run_forked
+from command_server import ForkedCommand, can_fork, run_forked
 from waits import PATIENCE, wait_for
 
 DOCMILL = Path(sys.executable).with_name("docmill")
 SOON = PATIENCE
+
+Process = ForkedCommand | subprocess.Popen[bytes]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,9 +61,14 @@ class Terminal:
         return Ran(ran.returncode, ran.stdout, ran.stderr)
 
 
-def begin(terminal: Terminal, words: Sequence[str | Path], log: Path) -> "subprocess.Popen[bytes]":
+def begin(terminal: Terminal, words: Sequence[str | Path], log: Path) -> Process:
     """A command that goes on; what it says is in `log`."""
     with log.open("wb") as said:
+        if can_fork(terminal.variables):
+            given = [str(word) for word in words]
+            return ForkedCommand(
+                given, env=terminal.environment, cwd=terminal.home, outputs=(said, said)
+            )
         return subprocess.Popen(
             [DOCMILL, *words], env=terminal.environment, cwd=terminal.home, stdout=said, stderr=said
         )
@@ -76,7 +83,11 @@ class Served:
         words = (part, "--port", str(port), "--data", data)
         self.process = begin(terminal, words, self.log)
         self.url = ""
-        wait_for(self._is_up, self.log.read_text)
+        try:
+            wait_for(self._is_up, self.log.read_text)
+        except BaseException:
+            self.kill()  # else the next test is blamed for a process left behind
+            raise
 
     def _is_up(self) -> bool:
         assert self.process.poll() is None, self.log.read_text()

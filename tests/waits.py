@@ -7,7 +7,7 @@ from inspect import isawaitable
 from typing import Final
 
 # Reached only by what never happens; a test that passes never waits it out.
-PATIENCE: Final = 180.0
+PATIENCE: Final = 300.0
 _PAUSE: Final = 0.02
 
 

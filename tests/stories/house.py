@@ -1,7 +1,6 @@
 """Web and workers as processes of their own, which a story may kill."""
 
 import signal
-import subprocess
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -11,7 +10,7 @@ from uuid import UUID
 import psycopg
 
 from bench.checker import judge
-from terminal import SOON, Served, Terminal, begin, wait_for
+from terminal import SOON, Process, Served, Terminal, begin, wait_for
 
 # A lost job is found soon, and tried again at once.
 HURRIED = {
@@ -44,7 +43,7 @@ class House:
             served.kill()
 
     @contextmanager
-    def worker(self, **variables: str) -> Generator["subprocess.Popen[bytes]"]:
+    def worker(self, **variables: str) -> Generator[Process]:
         log = self.terminal.home / "worker.log"
         worker = begin(self.terminal.with_(**variables), ("worker", "--data", self.data), log)
         try:

@@ -15,7 +15,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from emulators import free_port
 from stories.house import House
-from terminal import SOON, begin, wait_for
+from terminal import SOON, Process, begin, wait_for
 from waits import PATIENCE
 
 
@@ -23,7 +23,7 @@ from waits import PATIENCE
 class Watched:
     """A process, and what its health port says."""
 
-    process: "subprocess.Popen[bytes]"
+    process: Process
     port: int
     log: Path
 
@@ -72,7 +72,7 @@ def count_requests(text: str) -> dict[str, float]:
     }
 
 
-def find_children(process: "subprocess.Popen[bytes]") -> list[int]:
+def find_children(process: Process) -> list[int]:
     """Those that serve, not the one that cleans up after them."""
     pids = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
     served = [pid for pid in pids if b"spawn_main" in Path(f"/proc/{pid}/cmdline").read_bytes()]

@@ -4,7 +4,6 @@ import asyncio
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
-from subprocess import Popen
 from typing import Any
 
 import pytest
@@ -27,7 +26,7 @@ from pdfs import make_pdf
 from road import add_stored_job, the
 from sites import rows, upload_to
 from speakers import answer
-from terminal import Terminal, begin, book
+from terminal import Process, Terminal, begin, book
 from waits import PATIENCE, until
 
 pytestmark = pytest.mark.anyio
@@ -91,7 +90,7 @@ async def test_azure_hangs_talks_nonsense_and_refuses_and_the_attempts_say_so(
     assert "InvalidContent" in (last.error_message or "")
 
 
-async def killed_when(worker: "Popen[bytes]", *happen: asyncio.Event) -> None:
+async def killed_when(worker: Process, *happen: asyncio.Event) -> None:
     try:
         async with asyncio.timeout(PATIENCE):
             for one in happen:

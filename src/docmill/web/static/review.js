@@ -330,7 +330,8 @@ function onward(from) {
   const missing = "doubt" in from.dataset && !from.value.trim();
   if (!missing) confirm(from);
   count();
-  if ("doubt" in from.dataset && !missing) holder(from.name).classList.add("done");
+  // A check while it was typed may have taken the doubt away: it was there when the field was entered.
+  if ((doubted || "doubt" in from.dataset) && !missing) holder(from.name).classList.add("done");
   const all = inputs();
   const at = all.indexOf(from);
   const order = [...all.slice(at + 1), ...all.slice(0, at)];
