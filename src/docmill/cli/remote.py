@@ -1,5 +1,6 @@
 """The client as commands use it: the session is kept between them, advice speaks of options."""
 
+import asyncio
 import io
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, suppress
@@ -44,6 +45,28 @@ Token = Annotated[
         rich_help_panel="Where",
     ),
 ]
+
+
+def ask_once(url: str, token: str | None, method: str, path: str, **given: Any) -> Any:
+    """One question and its answer: all that most commands are."""
+
+    async def ask() -> dict[str, Any]:
+        async with RemoteClient(url, token) as client:
+            return await client.ask(method, path, **given)
+
+    return asyncio.run(ask())
+
+
+def list_rows(
+    url: str, token: str | None, path: str, limit: int, **only: Any
+) -> list[dict[str, Any]]:
+    """A list of the API: so many rows, or all of them for 0."""
+
+    async def collect() -> list[dict[str, Any]]:
+        async with RemoteClient(url, token) as client:
+            return [row async for row in client.rows(path, limit, **only)]
+
+    return asyncio.run(collect())
 
 
 class CountedFile(io.FileIO):

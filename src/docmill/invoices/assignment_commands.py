@@ -1,6 +1,5 @@
 """docmill mapping assign, revoke and assignments: a mapping goes to some owners first."""
 
-import asyncio
 from collections.abc import Iterable, Mapping
 from typing import Annotated, Any
 from urllib.parse import quote
@@ -9,7 +8,7 @@ import typer
 
 from docmill.cli.console import say, say_json
 from docmill.cli.options import AsJson
-from docmill.cli.remote import RemoteClient, Token, Url
+from docmill.cli.remote import Token, Url, ask_once
 from docmill.cli.tables import format_age, make_table, print_table
 from docmill.client.asynchronous import HERE
 
@@ -39,7 +38,7 @@ def assign(
     if (owner is None) == (percent is None):
         raise typer.BadParameter("Give --owner or --percent, and not both.")
     wish = {"owner": owner} if owner else {"percent": percent}
-    asyncio.run(_ask(RemoteClient(url, token), "POST", f"/{quote(name)}/assignments", json=wish))
+    ask_once(url, token, "POST", f"{PATH}/{quote(name)}/assignments", json=wish)
     say(f"{name} goes to {owner or f'{percent} % of all owners'}.")
 
 
@@ -48,24 +47,19 @@ def revoke(name: Name, url: Url = HERE, token: Token = None) -> None:
 
     docmill mapping revoke our_invoice_v2
     """
-    asyncio.run(_ask(RemoteClient(url, token), "DELETE", f"/{quote(name)}/assignments"))
+    ask_once(url, token, "DELETE", f"{PATH}/{quote(name)}/assignments")
     say(f"{name} is given to nobody; it can still be asked for by name.")
 
 
 def assignments(as_json: AsJson = False, url: Url = HERE, token: Token = None) -> None:
     """Which mappings were given to whom, when and by whom, and taken back; newest first."""
-    found = asyncio.run(_ask(RemoteClient(url, token), "GET", "/assignments"))["assignments"]
+    found = ask_once(url, token, "GET", f"{PATH}/assignments")["assignments"]
     if as_json:
         say_json(found)
     elif found:
         _print_assignments(found)
     else:
         say("No mapping was assigned. Whoever asks for none gets the default.")
-
-
-async def _ask(client: RemoteClient, method: str, path: str, **given: Any) -> Any:
-    async with client:
-        return await client.ask(method, PATH + path, **given)
 
 
 def _print_assignments(found: Iterable[Mapping[str, Any]]) -> None:

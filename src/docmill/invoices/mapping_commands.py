@@ -12,7 +12,8 @@ import typer
 
 from docmill.cli.commands import MAPPINGS_DIR, REREAD
 from docmill.cli.console import complain, err, out, say, say_json
-from docmill.cli.remote import RemoteClient, Token, Url
+from docmill.cli.options import AsJson
+from docmill.cli.remote import RemoteClient, Token, Url, ask_once
 from docmill.client.asynchronous import HERE
 from docmill.core.faults import DocmillError
 from docmill.core.plugins import resolve
@@ -82,7 +83,7 @@ def diff(
             "--reread", help="Let the installed pipeline read the stored PDFs again for NEW."
         ),
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: AsJson = False,
     url: Url = HERE,
     token: Token = None,
 ) -> None:
@@ -188,7 +189,6 @@ def _print_rows(rows: list[Compared]) -> None:
 mapping_app = typer.Typer(
     name="mapping", help="Which XML an invoice becomes.", no_args_is_help=True, add_completion=False
 )
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 mapping_app.command()(diff)
 mapping_app.command()(assign)
 mapping_app.command()(revoke)
@@ -316,12 +316,7 @@ RATES: Final = "rates"
 @profile_app.command()
 def show(as_json: AsJson = False, url: Url = HERE, token: Token = None) -> None:
     """Show what is known of you."""
-    _print_profile(asyncio.run(_load_profile(RemoteClient(url, token))), as_json=as_json)
-
-
-async def _load_profile(client: RemoteClient) -> dict[str, Any]:
-    async with client:
-        return await client.ask("GET", PROFILE)
+    _print_profile(ask_once(url, token, "GET", PROFILE), as_json=as_json)
 
 
 @profile_app.command("set")

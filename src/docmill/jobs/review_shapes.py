@@ -21,11 +21,12 @@ Points = Annotated[float, Field(allow_inf_nan=False)]
 
 
 class PlacedEdit(BaseModel):
-    """What is changed, and where on a page its new value stands."""
+    """A new value, and where on a page it stands; each room says what it may be."""
 
     model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
 
     path: str = Field(max_length=100)
+    value: Any
     page: PageNumber | None = Field(None, description="Where the value stands")
     box: list[Points] | None = Field(None, min_length=4, max_length=4, description="In points")
 

@@ -5,7 +5,7 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Annotated, Any, Final, cast
+from typing import Any, Final, cast
 from urllib.parse import urlsplit
 
 import typer
@@ -13,6 +13,7 @@ from pydantic import AliasChoices, BaseModel, SecretStr
 from rich.text import Text
 
 from docmill.cli.console import complain, out, say, say_json
+from docmill.cli.options import AsJson
 from docmill.settings import CONFIG, PREFIX, ConfigError, Settings, fields, read_settings
 
 app = typer.Typer(
@@ -21,7 +22,6 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 MASK: Final = "********"
 
 
@@ -36,7 +36,7 @@ class SettingRow:
 
 
 @app.command()
-def show(as_json: Json = False) -> None:
+def show(as_json: AsJson = False) -> None:
     """Show every setting: its value, where it comes from, what it is for.
 
     Secrets are masked. Environment variables come before docmill.toml (or the file that
@@ -58,7 +58,7 @@ def show(as_json: Json = False) -> None:
 
 
 @app.command()
-def check(as_json: Json = False) -> None:
+def check(as_json: AsJson = False) -> None:
     """Check the configuration: exit 0 when docmill could start with it, 1 with every mistake."""
     try:
         read_settings()

@@ -12,7 +12,7 @@ import typer
 
 from docmill.app import App, list_sources, open_app
 from docmill.cli.console import say, say_json
-from docmill.cli.options import Data
+from docmill.cli.options import AsJson, Data
 from docmill.cli.tables import print_rows
 from docmill.core import owners
 from docmill.core.documents import BUCKET
@@ -40,8 +40,6 @@ COLUMNS: Final = ("source", "prefix", "objects", "done", "failed", "waiting", "u
 FOLDER_SECONDS: Final = 2.0
 BUCKET_SECONDS: Final = 30.0
 
-Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
-
 
 def poll_bucket(
     once: Annotated[bool, typer.Option(help="Look once, then end.")] = False, data: Data = None
@@ -63,7 +61,7 @@ def poll_bucket(
 def reconcile_bucket(
     source: Annotated[str | None, typer.Option(help="Only this one of several.")] = None,
     data: Data = None,
-    as_json: Json = False,
+    as_json: AsJson = False,
 ) -> None:
     """Count the objects of the buckets against the database; exit 1 when they disagree.
 
