@@ -45,7 +45,6 @@ from docmill.jobs import (
     links,
     pages,
     read_as,
-    sample_pages,
     status,
     upload,
 )
@@ -381,7 +380,6 @@ ROUTERS: Final = (
     events.router,
     catalog.router,
     pages.router,
-    sample_pages.router,
     document_pages.router,
     documents_pages.declared_router,
     documents_pages.router,
