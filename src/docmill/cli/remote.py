@@ -9,7 +9,7 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, Final, Self, cast
+from typing import Annotated, Any, Final, Self
 
 import httpx2
 import typer
@@ -18,6 +18,7 @@ from docmill.cli.console import err
 from docmill.cli.files import OpenDocument, write_whole
 from docmill.client.answers import Advice, Refused, read_json
 from docmill.client.asynchronous import HERE, LARGEST_PAGE, AsyncClient
+from docmill.core.json_values import as_object
 
 __all__ = ["HERE", "LARGEST_PAGE", "Refused", "RemoteClient", "Token", "Url"]
 
@@ -194,7 +195,6 @@ def save_cookie(base: str, cookie: str) -> None:
 
 def _load_all() -> dict[str, Any]:
     try:
-        found: Any = json.loads(sessions_file().read_bytes())
+        return as_object(json.loads(sessions_file().read_bytes()))
     except (OSError, ValueError):
         return {}
-    return cast("dict[str, Any]", found) if isinstance(found, dict) else {}

@@ -13,6 +13,7 @@ from typing import Annotated, Any, Final
 from pydantic import Field
 
 from docmill.core.faults import DocmillError
+from docmill.core.json_values import is_list
 from docmill.invoices.fields import (
     OF_LINE,
     is_line,
@@ -22,7 +23,7 @@ from docmill.invoices.fields import (
     split_path,
     value_at,
 )
-from docmill.invoices.values import clean, is_list, look_up, parse_iso_date, parse_number
+from docmill.invoices.values import clean, look_up, parse_iso_date, parse_number
 from docmill.jobs.review_shapes import EditMistake, PlacedEdit, make_refusal
 from docmill.reading import dates, numbers
 

@@ -10,6 +10,7 @@ from starlette.responses import Response
 
 from docmill.core.amounts import show_amount
 from docmill.core.installed import find_rooms
+from docmill.core.json_values import is_object
 from docmill.core.owners import Owner
 from docmill.core.plugins import MenuEntry, resolve
 from docmill.db.pool import Connection, read_connection
@@ -32,7 +33,6 @@ from docmill.invoices.values import (
     NOTHING,
     clean,
     find_notation,
-    is_object,
     look_up,
     parse_number,
 )

@@ -12,6 +12,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response, StreamingResponse
 
 from docmill.core.amounts import show_amount
+from docmill.core.cleanup import on_failure
 from docmill.core.faults import FAULTS, DocmillError
 from docmill.core.installed import PipelineCatalog, find_rooms
 from docmill.core.jobs import ACTIVE, ACTIVE_WORDS, ENDED, Job, Status
@@ -385,12 +386,9 @@ async def try_sample(request: Request, site: CurrentSite, owner: CurrentOwner) -
         raise DocmillError("NO_FILE")
     await check_sender(request, site, owner)
     stage = FileStage(site.store, sample.filename, max_bytes=site.config.max_upload_bytes)
-    try:
+    async with on_failure(stage.abort):
         await stage.write(sample.read())
         staged = await stage.finish()
-    except BaseException:
-        await stage.abort()
-        raise
     wanted = JobRequest(owner, sample.pipeline, source="upload")
     accepted = await accept.accept(site.find(Acceptor), staged, wanted)
     return RedirectResponse(f"/jobs/{accepted.job.id}", status_code=303)

@@ -14,6 +14,7 @@ from rich.text import Text
 
 from docmill.cli.console import complain, out, say, say_json
 from docmill.cli.options import AsJson
+from docmill.core.json_values import is_object
 from docmill.settings import CONFIG, PREFIX, ConfigError, Settings, fields, read_settings
 
 app = typer.Typer(
@@ -118,9 +119,8 @@ def mask(value: Any, *, address: bool) -> Any:
         return _hide_password(value.get_secret_value()) if address else MASK
     if isinstance(value, str) and "@" in value:
         return _hide_password(value)
-    if isinstance(value, dict):
-        parts = cast("dict[str, Any]", value)
-        return {key: mask(part, address=False) for key, part in parts.items()}
+    if is_object(value):
+        return {key: mask(part, address=False) for key, part in value.items()}
     if isinstance(value, BaseModel):
         return value.model_dump(mode="json")
     return str(value) if isinstance(value, Path) else value

@@ -18,6 +18,7 @@ from docmill.cli.console import complain, say, say_json
 from docmill.cli.files import Unreadable, open_document
 from docmill.cli.options import AsJson, Data
 from docmill.core.faults import CommandError
+from docmill.core.json_values import as_object
 from docmill.db import audit
 from docmill.db.audit import AuditedAction
 from docmill.documents import confined
@@ -216,8 +217,8 @@ def _find_profile(results: Sequence[Path]) -> dict[str, Any]:
             found: Any = json.loads(_read(path))
         except ValueError:
             continue
-        if isinstance(found, dict) and found.get("profile"):  # pyright: ignore[reportUnknownMemberType]
-            return {"profile": found["profile"]}
+        if profile := as_object(found).get("profile"):
+            return {"profile": profile}
     return {}
 
 

@@ -12,6 +12,7 @@ from enum import StrEnum
 from typing import Final
 
 from docmill.core import failpoints
+from docmill.core.cleanup import on_failure
 from docmill.core.faults import DocmillError
 from docmill.storage.contract import Metadata, ObjectInfo, Store
 
@@ -109,13 +110,10 @@ async def copy_object(source: Store, target: Store, key: str) -> str:
     """The hash of what was read and written."""
     writer = await target.writer(key, metadata=await _read_metadata(source, key))
     digest = hashlib.sha256()
-    try:
+    async with on_failure(writer.abort):
         async for chunk in source.chunks(key):
             digest.update(chunk)
             await writer.write(chunk)
-    except BaseException:
-        await writer.abort()
-        raise
     await writer.commit()
     return digest.hexdigest()
 

@@ -7,13 +7,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Final
 
+from docmill.core.json_values import is_list
 from docmill.invoices.fields import OF_INVOICE, OF_LINE
 from docmill.invoices.formats.coretax import CORETAX_FUNCTIONS as CORETAX
 from docmill.invoices.formats.en16931 import EN16931_FUNCTIONS as EN16931
 from docmill.invoices.formats.scope import Function
 from docmill.invoices.formats.values import FORMATS
 from docmill.invoices.profile import PROFILE_NAMES
-from docmill.invoices.values import is_list
 
 SUFFIX: Final = ".mapping"
 # The option by which a run is told the text of a mapping that does not come with docmill.
