@@ -19,12 +19,12 @@ from docmill.core.documents import BUCKET
 from docmill.core.faults import CommandError
 from docmill.core.installed import StartError
 from docmill.documents import poller
+from docmill.documents.bucket_monitor import WatchedBucket, WatchedBuckets
 from docmill.documents.buckets import BucketCount
 from docmill.documents.places import INCOMING
 from docmill.documents.poller import Bucket
 from docmill.documents.reconcile import keep_polling, reconcile
-from docmill.documents.sources import Source
-from docmill.documents.watched import WatchedBucket, WatchedBuckets
+from docmill.documents.sources import BucketSource
 from docmill.processes import database
 from docmill.processes.alone import run_parts
 from docmill.processes.health import with_health
@@ -91,7 +91,9 @@ async def _reconcile(settings: Settings, name: str | None) -> list[tuple[str, Bu
         ]
 
 
-async def _count_bucket(settings: Settings, services: App, source: Source) -> list[BucketCount]:
+async def _count_bucket(
+    settings: Settings, services: App, source: BucketSource
+) -> list[BucketCount]:
     bucket = open_bucket(settings, services, source)
     try:
         return await reconcile(bucket)
@@ -145,7 +147,7 @@ def check_pipelines(settings: Settings, services: App) -> None:
             )
 
 
-def open_bucket(settings: Settings, services: App, source: Source) -> Bucket:
+def open_bucket(settings: Settings, services: App, source: BucketSource) -> Bucket:
     store = open_store(source.address)
     if isinstance(store, LocalStore):  # so that people find where to drop a file
         (store.root / INCOMING).mkdir(exist_ok=True)
@@ -177,7 +179,9 @@ async def open_poller(
     yield parts
 
 
-async def _keep_polling(settings: Settings, services: App, source: Source, life: PartLife) -> None:
+async def _keep_polling(
+    settings: Settings, services: App, source: BucketSource, life: PartLife
+) -> None:
     """What is under way ends at its next step, and goes on later."""
     bucket = open_bucket(settings, services, source)
     life.up()

@@ -56,7 +56,7 @@ class StoredFile:
         )  # fmt: skip
 
     @classmethod
-    def told(cls, job: Mapping[str, Any]) -> "StoredFile":
+    def from_api(cls, job: Mapping[str, Any]) -> "StoredFile":
         """A job as the API shows it."""
         return cls(
             JobId(UUID(job["id"])), job["pipeline"], job["original_filename"],
@@ -174,4 +174,4 @@ async def reread_documents(jobs: Sequence[Mapping[str, Any]]) -> dict[str, Rerea
     url = url or database.find_running(settings.data)
     pipelines = sorted({str(job["pipeline"]) for job in jobs})
     async with open_reader(settings, url, pipelines) as reader:
-        return {job["id"]: await reader.read(StoredFile.told(job)) for job in jobs}
+        return {job["id"]: await reader.read(StoredFile.from_api(job)) for job in jobs}
