@@ -1,7 +1,6 @@
 """Upkeep: jobs of dead workers are rescued, old files and orphans are removed, once and again."""
 
 import asyncio
-import random
 import time
 from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import asdict, dataclass
@@ -15,6 +14,7 @@ from psycopg.rows import class_row
 
 from docmill.core import failpoints, installed, plugins
 from docmill.core.faults import DocmillError
+from docmill.core.jitter import jitter
 from docmill.core.retention import DueWhen, RetentionRules, SweptCount
 from docmill.db.pool import Connection, Outage, Pool
 from docmill.documents import direct, queries
@@ -73,7 +73,7 @@ async def _repeat(name: str, task: Task, every: timedelta, upkeep: Upkeep) -> No
         except DocmillError as exc:
             log.warning("upkeep.waits", code=exc.fault.code, detail=exc.detail)
             seconds = min(seconds, AGAIN_SECONDS)
-        await asyncio.sleep(seconds * random.uniform(0.8, 1.2))  # noqa: S311
+        await asyncio.sleep(seconds * jitter())
 
 
 class SweepSchedule:

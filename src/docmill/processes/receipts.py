@@ -18,6 +18,7 @@ from docmill.cli.console import complain, say, say_json
 from docmill.cli.files import Unreadable, open_document
 from docmill.cli.options import AsJson, Data
 from docmill.core.faults import CommandError
+from docmill.core.jobs import ignore_progress
 from docmill.core.json_values import as_object
 from docmill.db import audit
 from docmill.db.audit import AuditedAction
@@ -181,7 +182,7 @@ async def _read_again(
     with open_document(source) as document:
         async with SandboxPool(limits, pipelines=[name]) as sandbox:
             reader = ConfinedReader(sandbox, confined.load_catalog(name), request)
-            ran = await reader.read(document, statement["source"]["sha256"], note=_ignore_progress)
+            ran = await reader.read(document, statement["source"]["sha256"], note=ignore_progress)
     if isinstance(ran, RunFailed):
         return [VerifiedFact("again", False, f"Read again it fails: {ran.message} ({ran.detail}).")]
     return _compare_bytes(statement, ran)
@@ -220,10 +221,6 @@ def _find_profile(results: Sequence[Path]) -> dict[str, Any]:
         if profile := as_object(found).get("profile"):
             return {"profile": profile}
     return {}
-
-
-def _ignore_progress(_percent: int, _stage: str) -> None:
-    """Nobody watches."""
 
 
 def _print_findings(checked: VerifiedFiles) -> None:
