@@ -4,7 +4,7 @@ import pytest
 
 from docmill.core.faults import DocmillError
 from docmill.jobs.review_shapes import (
-    EditMistake,
+    EditError,
     PlacedEdit,
     Rejection,
     list_mistakes,
@@ -32,7 +32,7 @@ def test_a_reason_that_says_nothing_is_refused() -> None:
 
 
 def test_a_refusal_names_the_edit_and_which_part_of_it_is_wrong() -> None:
-    mistakes = {0: EditMistake("is no date"), 2: EditMistake("names nothing", "path")}
+    mistakes = {0: EditError("is no date"), 2: EditError("names nothing", "path")}
     assert make_refusal(mistakes).facts["mistakes"] == [
         {"at": "body.edits.0.value", "message": "is no date"},
         {"at": "body.edits.2.path", "message": "names nothing"},

@@ -24,7 +24,7 @@ from docmill.invoices.fields import (
     value_at,
 )
 from docmill.invoices.values import clean, look_up, parse_iso_date, parse_number
-from docmill.jobs.review_shapes import EditMistake, PlacedEdit, make_refusal
+from docmill.jobs.review_shapes import EditError, PlacedEdit, make_refusal
 from docmill.reading import dates, numbers
 
 MOST_LINES: Final = 5000
@@ -154,13 +154,13 @@ def make_changes(data: Mapping[str, Any], edits: Sequence[Edit]) -> list[Change]
 
 def try_edits(
     data: Mapping[str, Any], edits: Sequence[Edit]
-) -> tuple[list[Change], dict[int, EditMistake]]:
+) -> tuple[list[Change], dict[int, EditError]]:
     """The changes that can be made, without those that change nothing; and what is wrong."""
-    current, made, mistakes = replay(data, ()), list[Change](), dict[int, EditMistake]()
+    current, made, mistakes = replay(data, ()), list[Change](), dict[int, EditError]()
     for index, each in enumerate(edits):
         try:
             change = _make_change(current, each)
-        except EditMistake as exc:
+        except EditError as exc:
             mistakes[index] = exc
             continue
         if is_line(each.path) or change.before != change.after:
@@ -171,19 +171,19 @@ def try_edits(
 
 def _make_change(data: Mapping[str, Any], each: Edit) -> Change:
     if not is_path(each.path):
-        raise EditMistake("names nothing of an invoice", "path")
+        raise EditError("names nothing of an invoice", "path")
     return _change_line(data, each) if is_line(each.path) else _change_value(data, each)
 
 
 def _change_value(data: Mapping[str, Any], each: Edit) -> Change:
     if isinstance(each.value, dict):
-        raise EditMistake("is a text, or null for nothing")
+        raise EditError("is a text, or null for nothing")
     inside = split_path(each.path)
     if inside and value_at(data, f"lines[{inside[0]}]") is None:
-        raise EditMistake("names a line that is not there", "path")
+        raise EditError("names a line that is not there", "path")
     after = normalize_value(each.path, each.value)
     if after is None and clean(each.value):
-        raise EditMistake(f"is no {kind_of(each.path)}")
+        raise EditError(f"is no {kind_of(each.path)}")
     return Change(each.path, value_at(data, each.path), after, each.place)
 
 
@@ -191,12 +191,12 @@ def _change_line(data: Mapping[str, Any], each: Edit) -> Change:
     count, at = len(data.get("lines") or ()), int(each.path[6:-1])
     if each.value is None:
         if at >= count:
-            raise EditMistake("names a line that is not there", "path")
+            raise EditError("names a line that is not there", "path")
         return Change(each.path, value_at(data, each.path), None)
     if isinstance(each.value, str) or at > count or count >= MOST_LINES:
-        raise EditMistake("is no place for a line, which is an object of values", "path")
+        raise EditError("is no place for a line, which is an object of values", "path")
     if unknown := sorted(set(each.value) - OF_LINE.keys()):
-        raise EditMistake(f"has unknown names: {', '.join(unknown)}"[:200])
+        raise EditError(f"has unknown names: {', '.join(unknown)}"[:200])
     given = {name: None for name, field in OF_LINE.items() if field.read} | each.value
     line = {name: normalize_value(f"{each.path}.{name}", value) for name, value in given.items()}
     return Change(each.path, None, line)

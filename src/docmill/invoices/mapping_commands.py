@@ -21,8 +21,8 @@ from docmill.invoices import formats
 from docmill.invoices import profile as invoices_profile
 from docmill.invoices.assignment_commands import assign, assignments, revoke
 from docmill.invoices.formats import Emitted, validators
-from docmill.invoices.formats.language import BadMapping, InvoiceMapping
-from docmill.invoices.formats.validators import ValidatorUnavailable, Violation, has_passed
+from docmill.invoices.formats.language import InvoiceMapping, MappingError
+from docmill.invoices.formats.validators import ValidatorUnavailableError, Violation, has_passed
 from docmill.invoices.own_mappings import register_folder
 from docmill.invoices.profile import Profile, parse_profile
 from docmill.jobs.commands import resolve_id
@@ -35,7 +35,7 @@ def choose_mapping(name: str) -> InvoiceMapping:
         return formats.load(name)
     try:
         return formats.load_file(Path(name))
-    except BadMapping as exc:
+    except MappingError as exc:
         raise typer.BadParameter(str(exc), param_hint="NAME") from exc
 
 
@@ -220,7 +220,7 @@ def check(
     """
     try:
         mapping = formats.load_file(file)
-    except BadMapping as exc:
+    except MappingError as exc:
         if as_json:
             say_json([asdict(trouble) for trouble in exc.troubles])
         for trouble in () if as_json else exc.troubles:
@@ -280,7 +280,7 @@ def _read_json(path: Path) -> dict[str, Any]:
 def _validate(mapping: InvoiceMapping, emitted: Emitted) -> list[Violation]:
     try:
         return validators.validate(mapping, emitted.xml)
-    except ValidatorUnavailable as exc:
+    except ValidatorUnavailableError as exc:
         complain("Not checked.", str(exc))
         return []
 

@@ -58,7 +58,7 @@ class Rejection(SeenRevision):
         return reason
 
 
-class EditMistake(ValueError):  # noqa: N818  it says what was sent wrong
+class EditError(ValueError):
     """Why an edit can't be made: what a part of it is not, and which part."""
 
     def __init__(self, says: str, at: str = "value") -> None:
@@ -67,7 +67,7 @@ class EditMistake(ValueError):  # noqa: N818  it says what was sent wrong
         super().__init__(says)
 
 
-def make_refusal(mistakes: Mapping[int, EditMistake]) -> DocmillError:
+def make_refusal(mistakes: Mapping[int, EditError]) -> DocmillError:
     """For all edits of one request: each that is wrong, by its number."""
     details = [
         {"at": f"body.edits.{index}.{mistake.at}", "message": mistake.says}
@@ -76,9 +76,7 @@ def make_refusal(mistakes: Mapping[int, EditMistake]) -> DocmillError:
     return DocmillError("BAD_REQUEST", mistakes=details)
 
 
-def list_mistakes(
-    edits: Sequence[PlacedEdit], mistakes: Mapping[int, EditMistake]
-) -> dict[str, str]:
+def list_mistakes(edits: Sequence[PlacedEdit], mistakes: Mapping[int, EditError]) -> dict[str, str]:
     """What each is that can't be kept, by path."""
     return {edits[index].path: mistake.says for index, mistake in mistakes.items()}
 

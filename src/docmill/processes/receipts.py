@@ -15,7 +15,7 @@ import typer
 from docmill import __version__
 from docmill import app as composition
 from docmill.cli.console import complain, say, say_json
-from docmill.cli.files import Unreadable, open_document
+from docmill.cli.files import UnreadableFileError, open_document
 from docmill.cli.options import AsJson, Data
 from docmill.core.faults import CommandError
 from docmill.core.jobs import ignore_progress
@@ -126,7 +126,7 @@ def _hash_file(path: Path) -> str:
     try:
         with open_document(path) as document:
             return document.sha256()
-    except Unreadable as exc:
+    except UnreadableFileError as exc:
         raise CommandError(f"{path} {exc}\nCheck its name.") from exc
 
 

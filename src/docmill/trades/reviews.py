@@ -13,7 +13,7 @@ from docmill.db.pool import Connection, read_connection, write
 from docmill.documents.originals import require_document
 from docmill.documents.queries import DocumentRow
 from docmill.jobs.preferences import read_preferences
-from docmill.jobs.review_shapes import EditMistake, make_refusal
+from docmill.jobs.review_shapes import EditError, make_refusal
 from docmill.trades import checks, doubts, edits, queries
 from docmill.trades.edits import TradeDraft, TradeEdit
 from docmill.trades.fields import NAMES
@@ -278,7 +278,7 @@ def _set_values(draft: TradeDraft, given: Mapping[str, str | None]) -> None:
     for name, text in given.items():
         try:
             edits.set_value(draft, name, text)
-        except EditMistake as exc:
+        except EditError as exc:
             mistakes.append({"at": f"body.{name}", "message": exc.says})
     if mistakes:
         raise DocmillError("BAD_REQUEST", mistakes=mistakes)
