@@ -27,8 +27,10 @@ class PlacedEdit(BaseModel):
 
     path: str = Field(max_length=100)
     value: Any
-    page: PageNumber | None = Field(None, description="Where the value stands")
-    box: list[Points] | None = Field(None, min_length=4, max_length=4, description="In points")
+    page: PageNumber | None = Field(default=None, description="Where the value stands")
+    box: list[Points] | None = Field(
+        default=None, min_length=4, max_length=4, description="In points"
+    )
 
     @property
     def place(self) -> dict[str, Any] | None:
