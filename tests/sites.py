@@ -20,8 +20,8 @@ from docmill.core.plugins import DOCX, PDF, TEXT
 from docmill.db.notify import CHANGES, WORK, Notifier
 from docmill.db.pool import Connection, Pool
 from docmill.documents.accept import Acceptor
+from docmill.documents.bucket_monitor import WatchedBuckets
 from docmill.documents.previews import PreviewSandbox
-from docmill.documents.watched import WatchedBuckets
 from docmill.queue import settle as queue_settle
 from docmill.reading.embeddings import Embed, embed_locally
 from docmill.storage import open_store

@@ -27,11 +27,11 @@ from docmill.documents import api as documents_api
 from docmill.documents import originals, source_api
 from docmill.documents import pages as documents_pages
 from docmill.documents.accept import Acceptor
+from docmill.documents.bucket_monitor import WatchedBucket, WatchedBuckets
 from docmill.documents.links import SignedLinks
 from docmill.documents.places import PlacedStore
 from docmill.documents.previews import PageViews, PreviewSandbox, SharedRuns
-from docmill.documents.sources import Source, check_sources
-from docmill.documents.watched import WatchedBucket, WatchedBuckets
+from docmill.documents.sources import BucketSource, check_sources
 from docmill.extract.search import SearchModel
 from docmill.invoices.own_mappings import open_mappings
 from docmill.jobs import (
@@ -45,7 +45,6 @@ from docmill.jobs import (
     links,
     pages,
     read_as,
-    sample_pages,
     status,
     upload,
 )
@@ -139,7 +138,7 @@ async def open_app(
             await store.close()
 
 
-def list_sources(settings: Settings) -> list[Source]:
+def list_sources(settings: Settings) -> list[BucketSource]:
     """The buckets to watch: the one of DOCMILL_BUCKET first, then those of DOCMILL_SOURCES."""
     own, every = settings.bucket or str(settings.data / "bucket"), settings.bucket_seconds
     first = SourceRule(
@@ -148,7 +147,7 @@ def list_sources(settings: Settings) -> list[Source]:
     rules = [*([] if own == NO_BUCKET else [(BUCKET, first)]), *settings.sources.items()]
     return check_sources(
         [
-            Source(
+            BucketSource(
                 name, rule.bucket, rule.pipeline, rule.desk,
                 timedelta(seconds=rule.seconds) if rule.seconds else None, rule.paused,
             )
@@ -381,7 +380,6 @@ ROUTERS: Final = (
     events.router,
     catalog.router,
     pages.router,
-    sample_pages.router,
     document_pages.router,
     documents_pages.declared_router,
     documents_pages.router,

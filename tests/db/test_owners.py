@@ -3,13 +3,13 @@
 import psycopg
 import pytest
 
+from docmill.accounts import adoption
 from docmill.core import owners
 from docmill.core.owners import OwnerKey
 from docmill.db.pool import Connection
 from docmill.documents import queries as db_owners
 from docmill.invoices import queries as invoices_queries
 from docmill.jobs import queries
-from docmill.processes import local
 from docmill.queue import enqueue
 from docmill.web import sessions
 from road import ANN, BOB, add_job, claim_one, finish, the
@@ -35,7 +35,7 @@ async def test_the_one_person_takes_over_what_sessions_had_and_nothing_else(
     for owner, label in ((ANN, "old"), (BOB, "new")):
         lesson = {"layout": "l", "field": "total", "label": label}
         await invoices_queries.learn(conn, owner, [lesson], job_id=mine[0], taught_by="a.pdf")
-    assert await local.adopt_sessions(conn, ME) == 2
+    assert await adoption.adopt_sessions(conn, ME) == 2
     assert await jobs_of(conn, ME) == {str(job_id) for job_id in mine}
     for owner, job_id in others.items():
         assert await jobs_of(conn, owner) == {str(job_id)}
@@ -44,13 +44,13 @@ async def test_the_one_person_takes_over_what_sessions_had_and_nothing_else(
     assert len(await invoices_queries.list_lessons(conn, ME)) == 1
     assert await invoices_queries.list_lessons(conn, ANN) == []
     await conn.commit()
-    await local.adopt_sessions(conn, ME)
+    await adoption.adopt_sessions(conn, ME)
     assert await jobs_of(conn, ME) == {str(job_id) for job_id in mine}
 
 
 async def test_with_no_sessions_there_is_nothing_to_take_over(conn: Connection) -> None:
     await add_job(conn, owners.user("eve").key)
-    assert await local.adopt_sessions(conn, ME) == 0
+    assert await adoption.adopt_sessions(conn, ME) == 0
 
 
 @pytest.mark.parametrize("to", ["desk:trading", "session:bob"])

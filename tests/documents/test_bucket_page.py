@@ -14,11 +14,11 @@ import pytest
 from docmill.core.faults import DocmillError
 from docmill.core.owners import desk
 from docmill.db.pool import Pool
-from docmill.documents import watched
+from docmill.documents import bucket_monitor
+from docmill.documents.bucket_monitor import WatchedBucket, WatchedBuckets
 from docmill.documents.buckets import BucketCount
 from docmill.documents.poller import poll
 from docmill.documents.reconcile import reconcile
-from docmill.documents.watched import WatchedBucket, WatchedBuckets
 from docmill.web.config import TokenConfig
 from documents.buckets import a_bucket, drop
 from sites import Site, running
@@ -80,7 +80,7 @@ async def test_a_bucket_that_disagrees_says_so(pool: Pool, tmp_path: Path) -> No
 async def test_a_long_count_goes_on_alone_and_is_made_once(
     pool: Pool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(watched, "PATIENCE", watched.PATIENCE / 1000)
+    monkeypatch.setattr(bucket_monitor, "PATIENCE", bucket_monitor.PATIENCE / 1000)
     may_end, begun = asyncio.Event(), 0
 
     async def slow() -> list[BucketCount]:

@@ -9,9 +9,9 @@ from docmill.core.jobs import Broke, Retry, settle
 from docmill.core.owners import desk
 from docmill.db.pool import Pool
 from docmill.documents import poller
+from docmill.documents.bucket_monitor import WatchedBucket, WatchedBuckets
 from docmill.documents.poller import poll
 from docmill.documents.reconcile import reconcile
-from docmill.documents.watched import WatchedBucket, WatchedBuckets
 from docmill.queue import settle as queue_settle
 from documents.buckets import a_bucket, confirmation, drop, objects
 from road import a_result, claim

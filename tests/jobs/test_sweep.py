@@ -10,9 +10,8 @@ from psycopg.types.json import Jsonb
 from bench import sweep as lane
 from docmill.core.retention import RetentionRules
 from docmill.db.pool import Connection, Pool
-from docmill.jobs import event_archive, sweep, sweeps
+from docmill.jobs import event_archive, retention, sweep
 from docmill.jobs.event_archive import WantedEvents
-from docmill.jobs.sweeps import SweepTotals
 from docmill.storage.local import LocalStore
 from road import ANN, add_job, claim, finish
 from workers import swept
@@ -166,14 +165,14 @@ async def test_events_go_to_the_archive_once_and_come_back(pool: Pool, tmp_path:
 
 async def test_a_sweep_asked_for_is_taken_once(pool: Pool) -> None:
     async with pool.connection() as conn:
-        assert await sweeps.ask(conn, "user:root")
-        assert not await sweeps.ask(conn, "user:root")
-    taken = await sweeps.take_asked(pool)
+        assert await retention.ask_sweep(conn, "user:root")
+        assert not await retention.ask_sweep(conn, "user:root")
+    taken = await retention.take_asked_sweep(pool)
     assert taken is not None
-    assert await sweeps.take_asked(pool) is None
-    await sweeps.end(pool, taken, SweepTotals(uploads=3))
+    assert await retention.take_asked_sweep(pool) is None
+    await retention.end_sweep(pool, taken, retention.SweepTotals(uploads=3))
     async with pool.connection() as conn:
-        (line,) = await sweeps.list_sweeps(conn, 10)
+        (line,) = await retention.list_sweeps(conn, 10)
     assert (line.asked_by, line.uploads, line.ended_at is not None) == ("user:root", 3, True)
 
 

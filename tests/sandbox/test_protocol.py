@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from docmill.sandbox import protocol
-from docmill.sandbox.protocol import Frame, FrameKind, FrameSplitter, MalformedFrame
+from docmill.sandbox.protocol import Frame, FrameKind, FrameSplitter, MalformedFrameError
 
 PAYLOADS = st.lists(st.binary(max_size=200), max_size=5)
 
@@ -23,19 +23,19 @@ def test_frames_survive_being_cut_anywhere(payloads: list[bytes], size: int) -> 
 def test_garbage_is_cut_into_known_frames_or_refused(garbage: bytes) -> None:
     try:
         frames = list(FrameSplitter(FrameKind.PROGRESS, FrameKind.FAULT).feed(garbage))
-    except MalformedFrame:
+    except MalformedFrameError:
         return
     assert all(len(frame.payload) <= protocol.LONGEST[frame.kind] for frame in frames)
 
 
 def test_a_kind_that_does_not_belong_here_is_refused() -> None:
-    with pytest.raises(MalformedFrame, match="kind 5"):
+    with pytest.raises(MalformedFrameError, match="kind 5"):
         list(FrameSplitter(FrameKind.RESULT).feed(protocol.pack(FrameKind.HELLO, b"")))
 
 
 def test_a_frame_too_long_is_refused_before_it_is_read() -> None:
     header = protocol.HEADER.pack(FrameKind.RESULT, protocol.LONGEST[FrameKind.RESULT] + 1)
-    with pytest.raises(MalformedFrame, match="at most"):
+    with pytest.raises(MalformedFrameError, match="at most"):
         list(FrameSplitter(FrameKind.RESULT).feed(header))
-    with pytest.raises(MalformedFrame, match="at most"):
+    with pytest.raises(MalformedFrameError, match="at most"):
         protocol.pack(FrameKind.PROGRESS, bytes(1000))

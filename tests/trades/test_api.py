@@ -11,20 +11,16 @@ import httpx2
 import jwt
 import pytest
 
-from docmill.core.installed import PipelineCatalog
-from docmill.core.jobs import JobId
 from docmill.core.owners import OwnerKey
-from docmill.core.plugins import PDF
 from docmill.db.pool import Pool
 from docmill.queue import rows as nouns
 from docmill.web.config import TokenConfig
-from ledger import ROW, traded, write
+from ledger import ROW, TRADES, send_note, traded
 from road import claim, finish
-from sites import Site, a_pdf, running, upload_to
+from sites import Site, running
 
 pytestmark = pytest.mark.anyio
 
-TRADES = PipelineCatalog({"trades": (PDF,)}, {})
 DESK = OwnerKey("desk:equities")
 SECRET = "s" * 32
 
@@ -35,23 +31,6 @@ async def site(pool: Pool, tmp_path: Path) -> AsyncIterator[Site]:
         yield opened
 
 
-@pytest.fixture
-async def client(site: Site) -> AsyncIterator[httpx2.AsyncClient]:
-    async with site.client() as opened:
-        yield opened
-
-
-async def sent(site: Site, client: httpx2.AsyncClient, *given: dict[str, Any]) -> str:
-    """An uploaded note, run to its end; the id of its document."""
-    job_id = await upload_to(client, "trades", a_pdf(f"note {uuid4()}"))
-    async with site.services.pool.connection() as conn:
-        (job,) = await claim(conn, pipelines=["trades"])
-        assert job.id == JobId(job.id)
-        await write(conn, job, *given)
-        assert await finish(conn, job)
-    return (await client.get(f"/api/jobs/{job_id}")).json()["document_id"]
-
-
 async def listed(client: httpx2.AsyncClient, query: str = "") -> list[dict[str, Any]]:
     answer = await client.get(f"/api/trades{query}")
     assert answer.status_code == 200, answer.text
@@ -59,7 +38,7 @@ async def listed(client: httpx2.AsyncClient, query: str = "") -> list[dict[str, 
 
 
 async def test_trades_are_listed_with_exact_numbers(site: Site, client: httpx2.AsyncClient) -> None:
-    document_id = await sent(site, client)
+    document_id = await send_note(site, client)
     (trade,) = await listed(client)
     assert trade["document_id"] == document_id
     assert (trade["quantity"], trade["notional"]) == ("25", "4310.00")
@@ -71,7 +50,7 @@ async def test_trades_are_listed_with_exact_numbers(site: Site, client: httpx2.A
 async def test_pages_of_trades_go_on_with_the_cursor(
     site: Site, client: httpx2.AsyncClient
 ) -> None:
-    await sent(site, client, {"name": "A"}, {"name": "B"}, {"name": "C"})
+    await send_note(site, client, {"name": "A"}, {"name": "B"}, {"name": "C"})
     first = (await client.get("/api/trades?limit=2")).json()
     second = (await client.get(f"/api/trades?limit=2&cursor={first['next_cursor']}")).json()
     names = [trade["name"] for trade in first["trades"] + second["trades"]]
@@ -87,7 +66,7 @@ async def test_wrong_questions_are_told_what_is_wrong(client: httpx2.AsyncClient
 async def test_one_trade_tells_its_places_and_history(
     site: Site, client: httpx2.AsyncClient
 ) -> None:
-    await sent(site, client)
+    await send_note(site, client)
     (trade,) = await listed(client)
     one = (await client.get(f"/api/trades/{trade['id']}")).json()
     assert one["raw_extracted_data"] == ROW["raw_extracted_data"]
@@ -97,7 +76,7 @@ async def test_one_trade_tells_its_places_and_history(
 async def test_a_review_is_written_down_with_its_author(
     site: Site, client: httpx2.AsyncClient
 ) -> None:
-    await sent(site, client, {"needs_review": True})
+    await send_note(site, client, {"needs_review": True})
     (trade,) = await listed(client, "?status=pending")
     for verb, status in (("approve", "approved"), ("reject", "rejected"), ("reopen", "pending")):
         answer = await client.post(f"/api/trades/{trade['id']}/{verb}")
@@ -108,7 +87,7 @@ async def test_a_review_is_written_down_with_its_author(
 
 
 async def test_view_pdf_leads_to_the_exact_file(site: Site, client: httpx2.AsyncClient) -> None:
-    document_id = await sent(site, client)
+    document_id = await send_note(site, client)
     (trade,) = await listed(client)
     for path in (f"trades/{trade['id']}", f"documents/{document_id}"):
         answer = (await client.get(f"/api/{path}/pdf")).json()
@@ -124,7 +103,7 @@ async def test_view_pdf_leads_to_the_exact_file(site: Site, client: httpx2.Async
 async def test_others_see_neither_trade_nor_document(
     site: Site, client: httpx2.AsyncClient
 ) -> None:
-    document_id = await sent(site, client)
+    document_id = await send_note(site, client)
     (trade,) = await listed(client)
     async with site.client() as stranger:
         assert await listed(stranger) == []
@@ -173,7 +152,7 @@ async def test_with_accounts_the_desk_is_open_to_those_named(pool: Pool, tmp_pat
 async def test_cells_of_the_export_are_never_formulas(
     site: Site, client: httpx2.AsyncClient
 ) -> None:
-    await sent(site, client, {"name": "=HYPERLINK(1)"}, {"name": "plain, with comma"})
+    await send_note(site, client, {"name": "=HYPERLINK(1)"}, {"name": "plain, with comma"})
     answer = await client.get("/api/trades/export.csv?direction=buy")
     assert answer.headers["content-type"].startswith("text/csv")
     table = list(csv.DictReader(io.StringIO(answer.text)))
@@ -183,7 +162,7 @@ async def test_cells_of_the_export_are_never_formulas(
 async def test_a_document_read_again_replaces_its_trades(
     site: Site, client: httpx2.AsyncClient
 ) -> None:
-    document_id = await sent(site, client, {}, {"isin": "US0378331005"})
+    document_id = await send_note(site, client, {}, {"isin": "US0378331005"})
     answer = (await client.post(f"/api/documents/{document_id}/retry")).json()
     assert answer["success"] is True
     again = await client.post(f"/api/documents/{document_id}/retry")
@@ -202,7 +181,7 @@ async def test_many_documents_are_read_again_at_once_with_progress(
     site: Site, client: httpx2.AsyncClient
 ) -> None:
     for _ in range(2):
-        await sent(site, client)
+        await send_note(site, client)
     batch = (await client.post("/api/reprocess", json={"status": "complete"})).json()
     assert (batch["total"], batch["progress"], batch["status"]) == (2, 0, "processing")
     async with site.services.pool.connection() as conn:
@@ -217,7 +196,7 @@ async def test_many_documents_are_read_again_at_once_with_progress(
 async def test_documents_are_listed_with_their_latest_job(
     site: Site, client: httpx2.AsyncClient
 ) -> None:
-    document_id = await sent(site, client)
+    document_id = await send_note(site, client)
     (document,) = (await client.get("/api/documents?status=complete")).json()["documents"]
     assert (document["document_id"], document["trade_count"]) == (document_id, 1)
     assert (document["source"], document["stored"]) == ("upload", True)
@@ -225,7 +204,7 @@ async def test_documents_are_listed_with_their_latest_job(
 
 
 async def test_the_metrics_count_trades(site: Site, client: httpx2.AsyncClient) -> None:
-    await sent(site, client, {}, {"isin": "US0378331005"})
+    await send_note(site, client, {}, {"isin": "US0378331005"})
     for _ in range(2):
         told = (await client.get("/metrics")).text
         assert "trades_extracted_total 2.0" in told

@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
+from docmill.jobs.review_shapes import EditError
 from docmill.trades.approval import decide_approval
 from docmill.trades.checks import find_doubts, find_weakest
-from docmill.trades.edits import TradeMistake, normalize_value
+from docmill.trades.edits import normalize_value
 
 GOOD: dict[str, Any] = {
     "isin": "DE0007236101", "quantity": Decimal(25), "price": Decimal("172.40"),
@@ -45,7 +46,7 @@ def test_values_may_come_as_documents_print_them(name: str, text: str | None, va
     ],
 )  # fmt: skip
 def test_what_can_not_be_kept_says_why(name: str, text: str, says: str) -> None:
-    with pytest.raises(TradeMistake) as caught:
+    with pytest.raises(EditError) as caught:
         normalize_value(name, text)
     assert says in caught.value.says
 

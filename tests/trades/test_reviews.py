@@ -5,22 +5,17 @@ import io
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
 import httpx2
 import psycopg
 import pytest
 
-from docmill.core.installed import PipelineCatalog
-from docmill.core.plugins import PDF
 from docmill.db.pool import Connection, Pool
-from ledger import traded, write
-from road import claim, finish
-from sites import Site, a_pdf, running, upload_to
+from ledger import TRADES, send_note, traded, write
+from sites import Site, running
 
 pytestmark = pytest.mark.anyio
 
-TRADES = PipelineCatalog({"trades": (PDF,)}, {})
 RULE = "rule: every needed value at 0.80 or surer"
 DOUBTFUL = {"needs_review": True, "quantity": "26"}
 
@@ -31,21 +26,9 @@ async def site(pool: Pool, tmp_path: Path) -> AsyncIterator[Site]:
         yield opened
 
 
-@pytest.fixture
-async def client(site: Site) -> AsyncIterator[httpx2.AsyncClient]:
-    async with site.client() as opened:
-        yield opened
-
-
 async def sent(site: Site, client: httpx2.AsyncClient, *given: dict[str, Any]) -> str:
     """The address of the trades of an uploaded note whose run came to its end."""
-    job_id = await upload_to(client, "trades", a_pdf(f"note {uuid4()}"))
-    async with site.services.pool.connection() as conn:
-        (job,) = await claim(conn, pipelines=["trades"])
-        await write(conn, job, *given)
-        assert await finish(conn, job)
-    document_id = (await client.get(f"/api/jobs/{job_id}")).json()["document_id"]
-    return f"/api/documents/{document_id}/trades"
+    return f"/api/documents/{await send_note(site, client, *given)}/trades"
 
 
 async def read(client: httpx2.AsyncClient, address: str) -> dict[str, Any]:

@@ -7,11 +7,11 @@ from typing import Any, Final
 import psycopg
 import pytest
 
+from docmill.accounts import adoption
 from docmill.core import owners
 from docmill.core.jobs import Broke
 from docmill.core.owners import OwnerKey
 from docmill.db.pool import Connection, Pool
-from docmill.processes import local
 from docmill.trades import queries as trades_queries
 from docmill.webhooks import outbox, queries
 from docmill.webhooks.deliver import sweep
@@ -254,7 +254,7 @@ async def test_a_webhook_needs_an_event(conn: Connection) -> None:
 async def test_who_takes_over_a_session_takes_over_its_webhooks(conn: Connection) -> None:
     added, _ = await add_webhook(conn)
     me = owners.LOCAL.key
-    await local.adopt_sessions(conn, me)
+    await adoption.adopt_sessions(conn, me)
     assert await queries.list_webhooks(conn, ANN) == []
     (one,) = await queries.list_webhooks(conn, me)
     assert (one.id, one.source) == (added.id, me)

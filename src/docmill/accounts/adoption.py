@@ -143,3 +143,21 @@ async def take_over(site: Site, conn: Connection, owner: Owner, session: Owner) 
 async def claim_session(site: Site, owner: Owner, session: Owner) -> int:
     with wall.beyond():  # it is about two owners
         return await write(site.pool, lambda conn: take_over(site, conn, owner, session))
+
+
+FIND_SESSIONS: Final = """
+SELECT owner FROM owners
+ WHERE owner LIKE 'session:%'
+   AND (profile <> '{}' OR preferences <> '{}'
+        OR EXISTS (SELECT FROM documents WHERE documents.owner = owners.owner)
+        OR EXISTS (SELECT FROM webhooks WHERE webhooks.owner = owners.owner))
+ ORDER BY changed_at DESC
+"""
+
+
+async def adopt_sessions(conn: Connection, to: OwnerKey) -> int:
+    """Everything of anonymous sessions becomes that owner's; of how many sessions."""
+    sessions = [row[0] for row in await (await conn.execute(FIND_SESSIONS)).fetchall()]
+    if sessions:
+        await adopt(conn, to, sessions)
+    return len(sessions)

@@ -8,7 +8,7 @@ import typer
 
 from docmill.cli.console import say, say_json
 from docmill.cli.options import AsJson
-from docmill.cli.remote import RemoteClient, Token, Url
+from docmill.cli.remote import RemoteClient, Token, Url, ask_once
 from docmill.client.asynchronous import HERE
 
 app = typer.Typer(
@@ -41,7 +41,7 @@ def create_key(
     wish: dict[str, Any] = {"name": name}
     wish |= {"scopes": scope} if scope else {}
     wish |= {"expires_days": days} if days else {}
-    made = asyncio.run(_ask(RemoteClient(url, token), "POST", KEYS, json=wish))
+    made = ask_once(url, token, "POST", KEYS, json=wish)
     if as_json:
         say_json(made)
     else:
@@ -51,7 +51,7 @@ def create_key(
 @app.command("list")
 def list_keys(as_json: AsJson = False, url: Url = HERE, token: Token = None) -> None:
     """List your keys, the newest first."""
-    found = asyncio.run(_ask(RemoteClient(url, token), "GET", KEYS))["keys"]
+    found = ask_once(url, token, "GET", KEYS)["keys"]
     if as_json:
         say_json(found)
         return
@@ -76,11 +76,6 @@ def revoke_keys(
         say_json({"revoked": ids})
     else:
         say(f"{len(ids)} revoked.")
-
-
-async def _ask(client: RemoteClient, method: str, path: str, **given: Any) -> dict[str, Any]:
-    async with client:
-        return await client.ask(method, path, **given)
 
 
 async def _delete_all(client: RemoteClient, path: str, ids: list[str]) -> None:

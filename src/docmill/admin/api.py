@@ -9,6 +9,7 @@ from starlette.requests import Request
 from docmill.admin import actions, overview
 from docmill.admin.actions import MOST_RETRIED, AdminAction, FailedJobs
 from docmill.admin.overview import Overview
+from docmill.core.owners import Owner
 from docmill.db import audit
 from docmill.db.audit import AuditEntry, AuditVerdict
 from docmill.db.pool import read_connection
@@ -69,8 +70,15 @@ class FailedWish(BaseModel):
     pipeline: Annotated[str, Field(max_length=64)] | None = None
     limit: Annotated[int, Field(ge=1, le=MOST_RETRIED)] = MOST_RETRIED
 
-    def as_meant(self) -> FailedJobs:
-        return FailedJobs(self.code, self.pipeline, self.limit)
+
+async def _read_failed(request: Request, owner: Owner) -> FailedJobs:
+    check_admin(owner)
+    wish = await json_body.read_json(request, FailedWish)
+    return FailedJobs(wish.code, wish.pipeline, wish.limit)
+
+
+FAILED_BODY: Final = json_body.describe_body(FailedWish.model_json_schema())
+FAILED_FAULTS: Final = problems.fault_responses(*ADMIN_FAULTS, "BAD_REQUEST", "CROSS_SITE")
 
 
 class AdminRetryAnswer(BaseModel):
@@ -80,16 +88,15 @@ class AdminRetryAnswer(BaseModel):
 @router.post(
     "/retry",
     summary="Queue failed jobs of everybody again, by code and pipeline; for administrators",
-    openapi_extra=json_body.describe_body(FailedWish.model_json_schema()),
-    responses=problems.fault_responses(*ADMIN_FAULTS, "BAD_REQUEST", "CROSS_SITE"),
+    openapi_extra=FAILED_BODY,
+    responses=FAILED_FAULTS,
 )
 async def retry_failed(
     request: Request, site: CurrentSite, owner: CurrentOwner
 ) -> AdminRetryAnswer:
     """The newest first. Each of them is in the audit log."""
-    check_admin(owner)
-    wish = await json_body.read_json(request, FailedWish)
-    return AdminRetryAnswer(retried=await actions.retry_failed(site, owner, wish.as_meant()))
+    meant = await _read_failed(request, owner)
+    return AdminRetryAnswer(retried=await actions.retry_failed(site, owner, meant))
 
 
 class ReprocessAnswer(BaseModel):
@@ -99,17 +106,15 @@ class ReprocessAnswer(BaseModel):
 @router.post(
     "/reprocess",
     summary="Read failed documents of everybody again, each by a new job; for administrators",
-    openapi_extra=json_body.describe_body(FailedWish.model_json_schema()),
-    responses=problems.fault_responses(*ADMIN_FAULTS, "BAD_REQUEST", "CROSS_SITE"),
+    openapi_extra=FAILED_BODY,
+    responses=FAILED_FAULTS,
 )
 async def reprocess_failed(
     request: Request, site: CurrentSite, owner: CurrentOwner
 ) -> ReprocessAnswer:
     """The failed job stays as it is, with its history. Each of them is in the audit log."""
-    check_admin(owner)
-    wish = await json_body.read_json(request, FailedWish)
-    count = await actions.reprocess_failed(site, owner, wish.as_meant())
-    return ReprocessAnswer(reprocessed=count)
+    meant = await _read_failed(request, owner)
+    return ReprocessAnswer(reprocessed=await actions.reprocess_failed(site, owner, meant))
 
 
 class AuditShape(BaseModel):

@@ -1,6 +1,5 @@
 """docmill admin and docmill audit: the installation at a glance, and who did what to it."""
 
-import asyncio
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -10,7 +9,7 @@ import typer
 
 from docmill.cli.console import say, say_json
 from docmill.cli.options import AsJson
-from docmill.cli.remote import RemoteClient, Token, Url
+from docmill.cli.remote import Token, Url, ask_once
 from docmill.cli.tables import format_age, format_time, make_table, print_rows, print_table
 from docmill.client.asynchronous import HERE
 
@@ -53,19 +52,11 @@ def show(
     """
     if context.invoked_subcommand:
         return
-    seen = _ask(url, token, "GET", f"{PATH}/overview")
+    seen = ask_once(url, token, "GET", f"{PATH}/overview")
     if as_json:
         say_json(seen)
         return
     _print_overview(seen)
-
-
-def _ask(url: str, token: str | None, method: str, path: str, **given: Any) -> dict[str, Any]:
-    async def ask() -> dict[str, Any]:
-        async with RemoteClient(url, token) as client:
-            return await client.ask(method, path, **given)
-
-    return asyncio.run(ask())
 
 
 def _print_overview(seen: Mapping[str, Any]) -> None:
@@ -109,11 +100,8 @@ def _print_part(names: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
 
 
 def _act(job_id: str, verb: str, *, url: str, token: str | None, as_json: bool) -> None:
-    job = _ask(url, token, "POST", f"{PATH}/jobs/{job_id}/{verb}")
-    if as_json:
-        say_json(job)
-    else:
-        say(f"{job['id']} is {job['status']}.")
+    job = ask_once(url, token, "POST", f"{PATH}/jobs/{job_id}/{verb}")
+    _print_done(job, f"{job['id']} is {job['status']}.", as_json=as_json)
 
 
 @app.command()
@@ -132,17 +120,22 @@ def retry(
     if job_id:
         _act(job_id, "retry", url=url, token=token, as_json=as_json)
         return
-    if not code and not pipeline:
+    wish = _name_failed(code, pipeline)
+    if not wish:
         raise typer.BadParameter("Name a job, or give --code or --pipeline.", param_hint="ID")
-    done = _ask(url, token, "POST", f"{PATH}/retry", json=_name_failed(code, pipeline))
-    if as_json:
-        say_json(done)
-    else:
-        say(f"{done['retried']} queued again.")
+    done = ask_once(url, token, "POST", f"{PATH}/retry", json=wish)
+    _print_done(done, f"{done['retried']} queued again.", as_json=as_json)
 
 
 def _name_failed(code: str | None, pipeline: str | None) -> dict[str, str]:
     return {name: value for name, value in (("code", code), ("pipeline", pipeline)) if value}
+
+
+def _print_done(done: Mapping[str, Any], sentence: str, *, as_json: bool) -> None:
+    if as_json:
+        say_json(done)
+    else:
+        say(sentence)
 
 
 @app.command()
@@ -159,13 +152,12 @@ def reprocess(
 
     docmill admin reprocess --code BAD_PDF
     """
-    if not code and not pipeline:
+    wish = _name_failed(code, pipeline)
+    if not wish:
         raise typer.BadParameter("Give --code, --pipeline or both.", param_hint="--code")
-    done = _ask(url, token, "POST", f"{PATH}/reprocess", json=_name_failed(code, pipeline))
-    if as_json:
-        say_json(done)
-    else:
-        say(f"{done['reprocessed']} documents are read again, each by a new job.")
+    done = ask_once(url, token, "POST", f"{PATH}/reprocess", json=wish)
+    sentence = f"{done['reprocessed']} documents are read again, each by a new job."
+    _print_done(done, sentence, as_json=as_json)
 
 
 @app.command()
@@ -195,14 +187,14 @@ def pause(
 
     docmill admin pause gateway --reason "Maintenance until 6."
     """
-    _ask(url, token, "POST", f"{PATH}/services/{service}/pause", json={"reason": reason})
+    ask_once(url, token, "POST", f"{PATH}/services/{service}/pause", json={"reason": reason})
     say(f"{service} is paused.")
 
 
 @app.command()
 def resume(service: ServiceArgument, url: Url = HERE, token: Token = None) -> None:
     """Ask a paused service again."""
-    _ask(url, token, "POST", f"{PATH}/services/{service}/resume")
+    ask_once(url, token, "POST", f"{PATH}/services/{service}/resume")
     say(f"{service} is resumed.")
 
 
@@ -218,7 +210,7 @@ def cost(
     docmill admin cost --since 2026-01-01
     """
     wish = {"since": since.replace(tzinfo=UTC).isoformat()} if since else {}
-    seen = _ask(url, token, "GET", f"{PATH}/cost", params=wish)
+    seen = ask_once(url, token, "GET", f"{PATH}/cost", params=wish)
     if as_json:
         say_json(seen)
         return
@@ -251,7 +243,7 @@ def keep(
         "owner": owner, "pipeline": pipeline, "uploads_days": uploads_days,
         "results_days": results_days, "forever": [str(one) for one in forever or ()],
     }  # fmt: skip
-    done = _ask(url, token, "PUT", f"{PATH}/retention", json=wish)
+    done = ask_once(url, token, "PUT", f"{PATH}/retention", json=wish)
     says = "has periods of its own" if done["set"] else "is kept as the settings say"
     say(f"{owner} {says}.")
 
@@ -264,7 +256,7 @@ def list_audit(
     token: Token = None,
 ) -> None:
     """List who did what to which job, source or session."""
-    found = _ask(url, token, "GET", f"{PATH}/audit", params={"limit": limit})["entries"]
+    found = ask_once(url, token, "GET", f"{PATH}/audit", params={"limit": limit})["entries"]
     if as_json:
         say_json(found)
         return
@@ -282,7 +274,7 @@ def verify(as_json: AsJson = False, url: Url = HERE, token: Token = None) -> Non
 
     Note the head elsewhere: as long as it is in the chain, nothing before it was changed.
     """
-    found = _ask(url, token, "GET", f"{PATH}/audit/verify")
+    found = ask_once(url, token, "GET", f"{PATH}/audit/verify")
     if as_json:
         say_json(found)
     elif found["broken_at"]:

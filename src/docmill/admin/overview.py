@@ -8,19 +8,21 @@ from typing import Any, Final
 
 from pydantic import BaseModel, Field
 
-from docmill.admin import queries, yields
+from docmill.admin import queries
 from docmill.admin.queries import (
     BrokenPromise,
     EndedMinute,
     FailureLine,
+    KeyLine,
+    ObjectCount,
     QueueLine,
     RecentError,
     StateCounts,
     StorageUse,
     UnfinishedJob,
     WorkerLine,
+    Yield,
 )
-from docmill.admin.yields import KeyLine, ObjectCount, Yield
 from docmill.core.jobs import MOVES
 from docmill.core.owners import Owner
 from docmill.db.pool import Connection, read_connection
@@ -120,9 +122,9 @@ async def _load_surroundings(owner: Owner, conn: Connection) -> Part:
         "documents": await queries.count_states(conn),
         "breakers": [_shape_breaker(one) for one in await breaker.read_states(conn)],
         "webhooks": await outbox.measure(conn),
-        "yields": await yields.measure_yield(conn),
-        "objects": await yields.count_objects(conn),
-        "keys": await yields.list_keys(conn),
+        "yields": await queries.measure_yield(conn),
+        "objects": await queries.count_objects(conn),
+        "keys": await queries.list_keys(conn),
         "sources": [shape_source(row) for row in await sources.list_rows(conn, everybody)],
     }
 

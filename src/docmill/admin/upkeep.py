@@ -12,9 +12,9 @@ from docmill.core.texts import clean_text
 from docmill.db import audit
 from docmill.db.audit import AuditedAction
 from docmill.db.pool import Connection, read_connection, write
-from docmill.jobs import retention, sweep, sweeps
+from docmill.jobs import retention, sweep
+from docmill.jobs.retention import SweepLine
 from docmill.jobs.sweep import PreviewLine
-from docmill.jobs.sweeps import SweepLine
 from docmill.queue import enqueue
 from docmill.services import breaker
 from docmill.web.auth import check_admin, check_watcher
@@ -75,7 +75,7 @@ async def load_retention(site: Site, owner: Owner) -> RetentionView:
         lines = await sweep.preview(
             conn, rules, pressed=pressed, keep_events=site.config.keep_events
         )
-        last = await sweeps.list_sweeps(conn, SWEEPS_SHOWN)
+        last = await retention.list_sweeps(conn, SWEEPS_SHOWN)
     return RetentionView(
         periods=rules.in_days(), rules=own, used=used, limit=rules.pressure, pressed=pressed,
         lines=lines, sweeps=last,
@@ -87,7 +87,7 @@ async def ask_sweep(site: Site, owner: Owner) -> bool:
     check_admin(owner)
 
     async def ask(conn: Connection) -> bool:
-        if not await sweeps.ask(conn, owner.key):
+        if not await retention.ask_sweep(conn, owner.key):
             return False
         await audit.record(conn, AuditedAction(owner.key, "retention.sweep", "retention"))
         return True

@@ -16,7 +16,7 @@ from docmill.batch.arrow import Schema, Table
 from docmill.cli.files import OpenDocument
 from docmill.core import faults, installed
 from docmill.core.faults import CommandError, DocmillError
-from docmill.core.jobs import Usage
+from docmill.core.jobs import Usage, ignore_progress
 from docmill.documents import confined
 from docmill.documents.confined import ConfinedReader, ReadRequest
 from docmill.sandbox.limits import RunLimits
@@ -162,7 +162,7 @@ class TableReader:
     async def _run(self, document: OpenDocument, sha256: str, kind: str) -> RunOutcome:
         """What is worth another try gets it: somebody may have killed the child."""
         for left in reversed(range(TRIES)):
-            ran = await self._reader.read(document, sha256, note=_ignore_progress, kind=kind)
+            ran = await self._reader.read(document, sha256, note=ignore_progress, kind=kind)
             if isinstance(ran, RunReturned) or not faults.FAULTS[ran.code].retried or not left:
                 return ran
         raise AssertionError("unreachable")
@@ -205,10 +205,6 @@ def _describe_result(ran: RunReturned, pipeline: str) -> dict[str, Any]:
             if name in known
         },
     }
-
-
-def _ignore_progress(_percent: int, _stage: str) -> None:
-    """The bar counts documents."""
 
 
 class Reader:

@@ -31,7 +31,7 @@ def write_whole(path: Path, *, mode: int = 0o666) -> Generator[BinaryIO]:
         raise
 
 
-class Unreadable(Exception):  # noqa: N818  shown as it is, after the file's name
+class UnreadableFileError(Exception):
     """Why a path can't be read, in a sentence."""
 
 
@@ -54,29 +54,29 @@ class OpenDocument:
         return os.pread(self.fd, length, max(0, os.fstat(self.fd).st_size - length))
 
     def sha256(self) -> str:
-        """Raises Unreadable when the disk fails."""
+        """Raises UnreadableFileError when the disk fails."""
         try:
             with os.fdopen(self.fd, "rb", closefd=False) as file:
                 digest = hashlib.file_digest(file, "sha256").hexdigest()
             os.lseek(self.fd, 0, os.SEEK_SET)
         except OSError as exc:
-            raise Unreadable(f"can't be read: {exc.strerror}.") from exc
+            raise UnreadableFileError(f"can't be read: {exc.strerror}.") from exc
         return digest
 
 
 @contextmanager
 def open_document(path: Path) -> Generator[OpenDocument]:
-    """Raises Unreadable for what is no file or not ours to read. A pipe is not waited for."""
+    """Raises UnreadableFileError for no file, or one not ours to read. A pipe is not waited for."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
     except OSError as exc:
-        raise Unreadable(f"can't be opened: {exc.strerror}.") from exc
+        raise UnreadableFileError(f"can't be opened: {exc.strerror}.") from exc
     try:
         facts = os.fstat(fd)
         if stat.S_ISDIR(facts.st_mode):
-            raise Unreadable("is a folder.")
+            raise UnreadableFileError("is a folder.")
         if not stat.S_ISREG(facts.st_mode):
-            raise Unreadable("is not a file.")
+            raise UnreadableFileError("is not a file.")
         yield OpenDocument(path, fd, facts.st_size)
     finally:
         os.close(fd)

@@ -1,19 +1,24 @@
 """The client as commands use it: the session is kept between them, advice speaks of options."""
 
+import asyncio
+import fcntl
 import io
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack, suppress
+import json
+import os
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
+from pathlib import Path
 from typing import Annotated, Any, Final, Self
 
 import httpx2
 import typer
 
-from docmill.cli import sessions
 from docmill.cli.console import err
-from docmill.cli.files import OpenDocument
+from docmill.cli.files import OpenDocument, write_whole
 from docmill.client.answers import Advice, Refused, read_json
 from docmill.client.asynchronous import HERE, LARGEST_PAGE, AsyncClient
+from docmill.core.json_values import as_object
 
 __all__ = ["HERE", "LARGEST_PAGE", "Refused", "RemoteClient", "Token", "Url"]
 
@@ -46,6 +51,28 @@ Token = Annotated[
 ]
 
 
+def ask_once(url: str, token: str | None, method: str, path: str, **given: Any) -> Any:
+    """One question and its answer: all that most commands are."""
+
+    async def ask() -> dict[str, Any]:
+        async with RemoteClient(url, token) as client:
+            return await client.ask(method, path, **given)
+
+    return asyncio.run(ask())
+
+
+def list_rows(
+    url: str, token: str | None, path: str, limit: int, **only: Any
+) -> list[dict[str, Any]]:
+    """A list of the API: so many rows, or all of them for 0."""
+
+    async def collect() -> list[dict[str, Any]]:
+        async with RemoteClient(url, token) as client:
+            return [row async for row in client.rows(path, limit, **only)]
+
+    return asyncio.run(collect())
+
+
 class CountedFile(io.FileIO):
     """A file that tells how far it was read."""
 
@@ -73,17 +100,17 @@ class RemoteClient(AsyncClient):
 
     async def _begin(self) -> None:
         """Be who we were last time."""
-        if cookie := sessions.load_cookie(self.base):
+        if cookie := load_cookie(self.base):
             self._send_cookie(cookie)
             return
         try:
-            with sessions.lock_sessions():
-                cookie = sessions.load_cookie(self.base) or await self._new_session()
+            with lock_sessions():
+                cookie = load_cookie(self.base) or await self._new_session()
                 if cookie is None:
                     return
-                sessions.save_cookie(self.base, cookie)
+                save_cookie(self.base, cookie)
         except OSError as exc:
-            err.print(f"The session can't be kept in {sessions.sessions_file()}: {exc.strerror}.")
+            err.print(f"The session can't be kept in {sessions_file()}: {exc.strerror}.")
         else:
             self._send_cookie(cookie)
 
@@ -96,8 +123,8 @@ class RemoteClient(AsyncClient):
         answer = await super()._request(method, path, **given)
         if self._anonymous and "cookie" in self._http.headers and (cookie := _read_cookie(answer)):
             self._send_cookie(cookie)
-            with suppress(OSError), sessions.lock_sessions():
-                sessions.save_cookie(self.base, cookie)
+            with suppress(OSError), lock_sessions():
+                save_cookie(self.base, cookie)
         return answer
 
     async def _new_session(self) -> str | None:
@@ -134,3 +161,40 @@ class RemoteClient(AsyncClient):
 
 def _read_cookie(answer: httpx2.Response) -> str | None:
     return answer.cookies.get(SECURE_COOKIE) or answer.cookies.get(COOKIE)
+
+
+def sessions_file() -> Path:
+    """The cookie of each docmill, for its owner alone.
+
+    XDG_CONFIG_HOME/docmill/sessions.json; a relative XDG_CONFIG_HOME is to be ignored.
+    """
+    given = Path(os.environ.get("XDG_CONFIG_HOME", ""))
+    folder = given if given.is_absolute() else Path.home() / ".config"
+    return folder / "docmill" / "sessions.json"
+
+
+@contextmanager
+def lock_sessions() -> Generator[None]:
+    """One at a time: commands started together must not make a session each."""
+    sessions_file().parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with sessions_file().with_suffix(".lock").open("a") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def load_cookie(base: str) -> str | None:
+    found = _load_all().get(base)
+    return found if isinstance(found, str) else None
+
+
+def save_cookie(base: str, cookie: str) -> None:
+    """Inside `lock_sessions`."""
+    with write_whole(sessions_file(), mode=0o600) as file:
+        file.write(json.dumps(_load_all() | {base: cookie}, indent=2).encode())
+
+
+def _load_all() -> dict[str, Any]:
+    try:
+        return as_object(json.loads(sessions_file().read_bytes()))
+    except (OSError, ValueError):
+        return {}

@@ -4,12 +4,13 @@ from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http import HTTPStatus
-from typing import Any, Self, cast
+from typing import Any, Self
 
 import httpx2
 
 from docmill.core.faults import CommandError
 from docmill.core.jobs import ENDED, Status
+from docmill.core.json_values import is_object
 
 
 class Refused(CommandError):  # noqa: N818  its name is public
@@ -77,9 +78,9 @@ def read_json(answer: httpx2.Response, words: Advice) -> dict[str, Any]:
         found: Any = answer.json()
     except ValueError:
         found = None
-    if not isinstance(found, dict):
+    if not is_object(found):
         raise _not_docmill(answer, words)
-    return cast("dict[str, Any]", found)
+    return found
 
 
 def _explain(found: dict[str, Any]) -> str:

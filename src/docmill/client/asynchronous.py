@@ -212,14 +212,20 @@ class AsyncClient:
 
     async def jobs(self, limit: int = 0, **only: Any) -> AsyncIterator[dict[str, Any]]:
         """The owner's jobs, newest first: so many, or all of them for 0."""
+        async for job in self.rows("/api/jobs", limit, **only):
+            yield job
+
+    async def rows(self, path: str, limit: int = 0, **only: Any) -> AsyncIterator[dict[str, Any]]:
+        """A list of the API, page by page; its rows stand under the last word of the path."""
         left, cursor = limit or float("inf"), None
         while left > 0:
             params = {**only, "limit": min(left, LARGEST_PAGE), "cursor": cursor}
             given = {name: value for name, value in params.items() if value}
-            page = await self.ask("GET", "/api/jobs", params=given)
-            for job in page["jobs"]:
-                yield job
-            left -= len(page["jobs"])
+            page = await self.ask("GET", path, params=given)
+            found = page[path.rpartition("/")[2]]
+            for row in found:
+                yield row
+            left -= len(found)
             cursor = page["next_cursor"]
             if not cursor:
                 return

@@ -7,10 +7,11 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from docmill.core.faults import DocmillError
 from docmill.core.fields import ValueKind
+from docmill.core.json_values import is_list, is_object
 
 OPTION: Final = "fields"
 MOST: Final = 50
@@ -122,21 +123,20 @@ def _parse_json(text: str) -> Mapping[str, Any]:
         schema: Any = json.loads(text)
     except (ValueError, RecursionError) as exc:
         raise FieldRequestError(f"begins like JSON and is none: {exc}") from exc
-    if not isinstance(schema, dict):
+    if not is_object(schema):
         raise FieldRequestError("a JSON Schema of an object is wanted, not an array")
-    return cast("dict[str, Any]", schema)
+    return schema
 
 
 def _read_schema(schema: Mapping[str, Any]) -> Iterator[RequestedField]:
     _check_known(schema, _AROUND, OPTION)
     properties: Any = schema.get("properties")
-    if schema.get("type", "object") != "object" or not isinstance(properties, dict):
+    if schema.get("type", "object") != "object" or not is_object(properties):
         raise FieldRequestError('must be {"type": "object", "properties": {...}}')
-    for name, told in cast("dict[str, Any]", properties).items():
+    for name, field in properties.items():
         at = f"{OPTION}.properties.{name[:LONGEST_NAME]}"
-        if not isinstance(told, dict):
+        if not is_object(field):
             raise FieldRequestError("must be an object such as {'type': 'string'}", at)
-        field = cast("dict[str, Any]", told)
         _check_flat(field, at)
         _check_known(field, _ALOUD | _SHAPE, at)
         words = [_read_words(field, key, at) for key in ("title", "description")]
@@ -146,7 +146,7 @@ def _read_schema(schema: Mapping[str, Any]) -> Iterator[RequestedField]:
 def _check_flat(field: Mapping[str, Any], at: str) -> None:
     """Fields are one value each, and the refusal says where the rest is to be had."""
     told: Any = field.get("type")
-    types: list[Any] = cast("list[Any]", told) if isinstance(told, list) else [told]
+    types = told if is_list(told) else [told]
     if "object" in types or "properties" in field:
         message = "is an object in an object; ask for each of its fields by itself: seller_name"
         raise FieldRequestError(message, at)
@@ -184,10 +184,10 @@ def _read_kind(field: Mapping[str, Any], at: str) -> ValueKind:
 def _read_type(field: Mapping[str, Any], at: str) -> str:
     """The type's name; that a value may also be null is understood."""
     told: Any = field.get("type")
-    if told is None and isinstance(field.get("anyOf"), list):
-        choices = cast("list[Any]", field["anyOf"])
-        told = [cast("Any", one).get("type") if isinstance(one, dict) else one for one in choices]
-    several: list[Any] = cast("list[Any]", told) if isinstance(told, list) else [told or "string"]
+    choices: Any = field.get("anyOf")
+    if told is None and is_list(choices):
+        told = [one.get("type") if is_object(one) else one for one in choices]
+    several = told if is_list(told) else [told or "string"]
     named = [one for one in several if one != "null"]
     if len(named) != 1 or not isinstance(named[0], str):
         raise FieldRequestError("must have one type, or that and null", at)

@@ -17,6 +17,10 @@ DocumentId = NewType("DocumentId", UUID)
 ReportProgress = Callable[[int, str], None]
 
 
+def ignore_progress(_percent: int, _stage: str) -> None:
+    """For a run that nobody watches."""
+
+
 @dataclass(frozen=True, slots=True)
 class StatusRow:
     """All that is said of one status.

@@ -17,11 +17,11 @@ from docmill.db import wall
 from docmill.db.pool import Connection, read_connection, write
 from docmill.documents import buckets, queries
 from docmill.documents import reprocess as reprocessing
+from docmill.documents.bucket_monitor import ObjectLine, WatchedBuckets, list_objects
 from docmill.documents.buckets import ObjectState
 from docmill.documents.originals import PdfAnswer, make_pdf_link, require_document
 from docmill.documents.previews import PageViews, run_unless_gone
 from docmill.documents.queries import DocumentFilter, DocumentRow, ReprocessBatch
-from docmill.documents.watched import ObjectLine, WatchedBuckets, list_objects
 from docmill.queue.enqueue import find_visible_job
 from docmill.sandbox.outcome import RunReturned
 from docmill.storage.names import display_name

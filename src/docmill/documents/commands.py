@@ -9,13 +9,14 @@ from rich.filesize import decimal
 from rich.text import Text
 
 from docmill.cli.console import out, say, say_json
-from docmill.cli.options import AsJson
-from docmill.cli.remote import RemoteClient, Token, Url
+from docmill.cli.options import AsJson, Limit
+from docmill.cli.remote import RemoteClient, Token, Url, ask_once, list_rows
 from docmill.cli.tables import STYLES, format_age, make_table, print_rows, print_table
-from docmill.client.asynchronous import HERE, LARGEST_PAGE
+from docmill.client.asynchronous import HERE
 from docmill.core.documents import DocumentState
 
 PATH: Final = "/api/bucket/objects"
+DOCUMENTS: Final = "/api/documents"
 STATES: Final = ", ".join(DocumentState)
 ObjectState = Annotated[
     str | None,
@@ -25,8 +26,8 @@ ObjectState = Annotated[
 
 def list_objects(
     state: ObjectState = None,
-    limit: Annotated[int, typer.Option(min=0, help="How many; 0 for all.")] = 50,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    limit: Limit = 50,
+    as_json: AsJson = False,
     url: Url = HERE,
     token: Token = None,
 ) -> None:
@@ -36,33 +37,13 @@ def list_objects(
 
     docmill objects --limit 0 --json | jq -r '.[] | select(.code == "NOT_PDF") | .key'
     """
-    found = asyncio.run(
-        _fetch_all(RemoteClient(url, token), PATH, limit, {"state": state} if state else {})
-    )
+    found = list_rows(url, token, PATH, limit, state=state)
     if as_json:
         say_json(found)
     elif found:
         print_objects(found)
     else:
         say("No objects. Drop a PDF into incoming/ of the bucket.")
-
-
-async def _fetch_all(
-    client: RemoteClient, path: str, limit: int, only: dict[str, str]
-) -> list[dict[str, Any]]:
-    """Page by page; the rows stand under the last word of the path."""
-    found: list[dict[str, Any]] = []
-    cursor: dict[str, str] = {}
-    async with client:
-        while not limit or len(found) < limit:
-            size = min(limit - len(found), LARGEST_PAGE) if limit else LARGEST_PAGE
-            asked = {**only, **cursor, "limit": str(size)}
-            page = await client.ask("GET", path, params=asked)
-            found += page[path.rpartition("/")[2]]
-            if not page["next_cursor"]:
-                break
-            cursor = {"cursor": page["next_cursor"]}
-    return found
 
 
 def print_objects(objects: Iterable[Mapping[str, Any]]) -> None:
@@ -80,9 +61,6 @@ def print_objects(objects: Iterable[Mapping[str, Any]]) -> None:
     print_table(table)
 
 
-Limit = Annotated[int, typer.Option(min=0, help="How many; 0 for all.")]
-
-
 def list_documents(
     state: Annotated[str | None, typer.Option(help=f"Only these: {STATES}.")] = None,
     counts: Annotated[bool, typer.Option("--counts", help="How many are in each state.")] = False,
@@ -97,23 +75,16 @@ def list_documents(
 
     docmill documents --counts
     """
-    client = RemoteClient(url, token)
     if counts:
-        _print_counts(asyncio.run(_fetch_counts(client)), as_json=as_json)
+        _print_counts(ask_once(url, token, "GET", f"{DOCUMENTS}/counts"), as_json=as_json)
         return
-    only = {"status": state} if state else {}
-    found = asyncio.run(_fetch_all(client, "/api/documents", limit, only))
+    found = list_rows(url, token, DOCUMENTS, limit, status=state)
     if as_json:
         say_json(found)
     elif found:
         print_documents(found)
     else:
         say("No documents." if state is None else f"No documents that are {state}.")
-
-
-async def _fetch_counts(client: RemoteClient) -> dict[str, Any]:
-    async with client:
-        return await client.ask("GET", "/api/documents/counts")
 
 
 def _print_counts(counts: dict[str, Any], *, as_json: bool) -> None:

@@ -15,6 +15,7 @@ from psycopg.rows import class_row
 from psycopg.types.json import Jsonb
 from starlette.requests import Request
 
+from docmill.core.cleanup import on_failure
 from docmill.core.documents import direct_key
 from docmill.core.faults import DocmillError
 from docmill.core.jobs import JobId
@@ -156,7 +157,7 @@ async def receive_put(
         raise _wrong_size(int(declared), permission.bytes)
     writer = await store.writer(direct_key(UUID(permission.upload_id)))
     count, block = 0, bytearray()
-    try:
+    async with on_failure(writer.abort):
         async for chunk in request.stream():
             count += len(chunk)
             if count > permission.bytes:
@@ -169,9 +170,6 @@ async def receive_put(
             raise _wrong_size(count, permission.bytes)
         await writer.write(block)
         await writer.commit()
-    except BaseException:
-        await writer.abort()
-        raise
 
 
 async def stage_upload(store: Store, upload: DirectUpload) -> StagedFile:
@@ -195,15 +193,12 @@ async def stage_upload(store: Store, upload: DirectUpload) -> StagedFile:
 
 async def _stage(store: Store, upload: DirectUpload) -> StagedFile:
     stage = FileStage(store, upload.filename, max_bytes=upload.bytes)
-    try:
+    async with on_failure(stage.abort):
         async for chunk in store.chunks(upload.key):
             await stage.write(chunk)
         staged = await stage.finish()
         if upload.sha256 and staged.sha256 != upload.sha256:
             raise _wrong(f"Its SHA-256 is {staged.sha256}; {upload.sha256} was announced.")
-    except BaseException:
-        await stage.abort()
-        raise
     return staged
 
 

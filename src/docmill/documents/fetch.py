@@ -10,6 +10,7 @@ from urllib.parse import unquote
 
 import httpx2
 
+from docmill.core.cleanup import on_failure
 from docmill.core.faults import DocmillError
 from docmill.documents.accept import FileStage, StagedFile
 from docmill.services.outbound import OutboundClient, read_rules
@@ -58,13 +59,10 @@ async def _stage(answer: httpx2.Response, url: str, store: Store, limit: int) ->
     if declared.isdecimal() and int(declared) > limit:
         raise DocmillError("TOO_LARGE", "by its Content-Length", maxSize=limit)
     stage = FileStage(store, find_filename(answer.headers, url), max_bytes=limit)
-    try:
+    async with on_failure(stage.abort):
         async for chunk in answer.aiter_raw():
             await stage.write(chunk)
         return await stage.finish()
-    except BaseException:
-        await stage.abort()
-        raise
 
 
 def find_filename(headers: httpx2.Headers, url: str) -> str:

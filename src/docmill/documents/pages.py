@@ -11,10 +11,10 @@ from docmill.core.documents import DocumentState
 from docmill.db.pool import read_connection
 from docmill.documents import buckets, queries, sources
 from docmill.documents.api import document_pdf, retry_document, shape_document
+from docmill.documents.bucket_monitor import WatchedBuckets, list_objects, sum_counts
 from docmill.documents.buckets import STATES
 from docmill.documents.queries import DocumentFilter
 from docmill.documents.source_api import change_pause
-from docmill.documents.watched import WatchedBuckets, list_objects, sum_counts
 from docmill.web import params, problems, render
 from docmill.web.params import Cursor, CursorText
 from docmill.web.site import CurrentOwner, CurrentSite

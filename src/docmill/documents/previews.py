@@ -13,7 +13,7 @@ from uuid import UUID
 from starlette.requests import ClientDisconnect, Request
 
 from docmill.core.faults import DocmillError
-from docmill.core.jobs import Job, ReportProgress
+from docmill.core.jobs import Job, ReportProgress, ignore_progress
 from docmill.core.owners import OwnerKey
 from docmill.core.plugins import PDF
 from docmill.documents.stored import open_stored
@@ -111,16 +111,12 @@ class SharedRuns:
             if self._sandbox is None:
                 raise DocmillError("BUSY", "this process was started without a sandbox")
             async with self._turns.turn(owner):
-                ran = await self._sandbox.run(task, checked.file.fileno(), _ignore_progress)
+                ran = await self._sandbox.run(task, checked.file.fileno(), ignore_progress)
         finally:
             checked.close()
         if isinstance(ran, RunFailed):
             raise ran.as_fault()
         return ran
-
-
-def _ignore_progress(_percent: int, _stage: str) -> None:
-    """Nobody watches so short a run."""
 
 
 async def run_unless_gone(request: Request, work: Coroutine[Any, Any, Answer]) -> Answer:

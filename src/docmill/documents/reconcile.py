@@ -1,7 +1,6 @@
 """Bucket and database held against each other: counted, and brought back together."""
 
 import asyncio
-import random
 import time
 from collections import Counter
 from collections.abc import Sequence
@@ -13,6 +12,7 @@ import psycopg
 import structlog
 
 from docmill.core.faults import DocmillError
+from docmill.core.jitter import jitter
 from docmill.db.pool import Outage, connection
 from docmill.documents import buckets
 from docmill.documents.buckets import BucketCount, FoundObject, KnownObject, ObjectChange
@@ -46,17 +46,13 @@ async def keep_polling(bucket: Bucket, *, every: timedelta, sweep_every: timedel
             await poll(bucket)
             outage.end()
             if time.monotonic() >= due:
-                due = time.monotonic() + sweep_every.total_seconds() * _jitter()
+                due = time.monotonic() + sweep_every.total_seconds() * jitter()
                 await sweep(bucket)
         except DocmillError as exc:
             log.warning("poller.waits", code=exc.fault.code, detail=exc.detail)
         except psycopg.Error as exc:
             outage.begin(exc)
-        await asyncio.sleep(every.total_seconds() * _jitter())
-
-
-def _jitter() -> float:
-    return random.uniform(0.8, 1.2)  # noqa: S311  a die, not a secret
+        await asyncio.sleep(every.total_seconds() * jitter())
 
 
 async def sweep(bucket: Bucket) -> int:

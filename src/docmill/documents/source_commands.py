@@ -10,7 +10,7 @@ from rich.text import Text
 
 from docmill.cli.console import say, say_json
 from docmill.cli.options import AsJson
-from docmill.cli.remote import RemoteClient, Token, Url
+from docmill.cli.remote import RemoteClient, Token, Url, ask_once
 from docmill.cli.tables import format_age, make_table, print_table
 from docmill.client.asynchronous import HERE
 from docmill.core.faults import CommandError
@@ -30,7 +30,7 @@ def list_sources(as_json: AsJson = False, url: Url = HERE, token: Token = None) 
 
     docmill sources list --json | jq '.[] | select(.paused)'
     """
-    found = asyncio.run(_ask(RemoteClient(url, token), "GET", "/api/sources"))["sources"]
+    found = ask_once(url, token, "GET", "/api/sources")["sources"]
     if as_json:
         say_json(found)
     elif found:
@@ -72,11 +72,6 @@ async def _change_source(client: RemoteClient, name: str, verb: str) -> Any:
         if name not in known:
             raise CommandError(f"There is no source {name}.\nThere are: {', '.join(known)}.")
         return await client.ask("POST", f"/api/sources/{quote(name, safe='')}/{verb}")
-
-
-async def _ask(client: RemoteClient, method: str, path: str) -> Any:
-    async with client:
-        return await client.ask(method, path)
 
 
 def print_sources(found: Iterable[Mapping[str, Any]]) -> None:

@@ -16,7 +16,7 @@ from docmill.db.pool import Connection
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class BucketSource:
     """What an operator says of one; `address` is its bucket's, with options.
 
     `every` is how often it is looked at. `paused`: it begins so when it is seen for the first time.
@@ -35,7 +35,7 @@ class Source:
         return self.address.partition("?")[0].rstrip("/")
 
 
-def check_sources(sources: Sequence[Source]) -> list[Source]:
+def check_sources(sources: Sequence[BucketSource]) -> list[BucketSource]:
     """The same, if no two of them have a name or a bucket in common."""
     names: set[str] = set()
     places: dict[str, str] = {}

@@ -1,12 +1,11 @@
 """docmill search: passages of your documents, by meaning and by words."""
 
-import asyncio
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from docmill.cli.console import out, say, say_json
-from docmill.cli.remote import RemoteClient, Token, Url
+from docmill.cli.remote import Token, Url, ask_once
 from docmill.client.asynchronous import HERE
 
 
@@ -33,7 +32,7 @@ def search(
     params = {"q": " ".join(words), "limit": limit, "document": document}
     params |= {"filename": filename, "since": since}
     given = {name: value for name, value in params.items() if value}
-    answer = asyncio.run(_fetch_hits(RemoteClient(url, token), given))
+    answer = ask_once(url, token, "GET", "/api/search", params=given)
     if as_json:
         say_json(answer)
         return
@@ -42,8 +41,3 @@ def search(
         say(hit["text"] + "\n")
     if not answer["hits"]:
         say("Nothing found.")
-
-
-async def _fetch_hits(client: RemoteClient, params: dict[str, Any]) -> dict[str, Any]:
-    async with client:
-        return await client.ask("GET", "/api/search", params=params)

@@ -1,4 +1,4 @@
-"""Reviews: what waits, what was read and edited, and the decision; approved ones for training."""
+"""Reviews: what waits, what was edited and decided, what needed nobody, and what they teach."""
 
 from dataclasses import asdict
 from typing import Annotated, Any, ClassVar, Final
@@ -11,7 +11,7 @@ from starlette.responses import Response, StreamingResponse
 
 from docmill.core.faults import DocmillError
 from docmill.db.pool import read_connection, write
-from docmill.invoices import edits, queries, reviews
+from docmill.invoices import edits, queries, reviews, touchless
 from docmill.invoices.edits import Edit, replay
 from docmill.invoices.queries import (
     APPROVED,
@@ -27,8 +27,16 @@ from docmill.invoices.queries import (
 )
 from docmill.invoices.reviews import Judgement, OpenReview
 from docmill.invoices.values import clean
+from docmill.jobs import experience
+from docmill.jobs.experience_shapes import CalibrateAnswer, TouchlessAnswer, make_touchless_answer
+from docmill.jobs.review_shapes import (
+    MOST_EDITS,
+    CheckedPaths,
+    Rejection,
+    SeenRevision,
+    list_mistakes,
+)
 from docmill.web import json_body, params, problems
-from docmill.web.json_body import WholeNumber
 from docmill.web.params import Cursor, CursorText, Instant
 from docmill.web.site import CurrentOwner, CurrentSite
 
@@ -43,8 +51,6 @@ OPEN_FAULTS: Final = (
     "DAMAGED",
 )
 CHANGE_FAULTS: Final = (*OPEN_FAULTS, "BAD_REQUEST", "CROSS_SITE", "REVIEW_CONFLICT")
-MOST_EDITS: Final = 5000
-MOST_REVISIONS: Final = (1 << 31) - 1
 ReviewSortText = Annotated[str, WithJsonSchema(params.words_schema(SORTS))]
 ReviewStatusText = Annotated[str, WithJsonSchema(params.words_schema(STATUSES))]
 
@@ -110,30 +116,14 @@ class Decision(ReviewShape):
     learned: list[str] = Field(description="Fields that the corrections taught")
 
 
-class SeenRevision(BaseModel):
-    model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
-
-    revision: WholeNumber = Field(ge=0, le=MOST_REVISIONS, description="The revision that you saw")
-
-
 class Edits(SeenRevision):
     edits: list[Edit] = Field(min_length=1, max_length=MOST_EDITS)
-
-
-class CheckedPaths(SeenRevision):
-    paths: list[Annotated[str, Field(max_length=100)]] = Field(
-        min_length=1, max_length=MOST_EDITS, examples=[["totals.net", "lines[2].amount"]]
-    )
 
 
 class Trial(BaseModel):
     model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
 
     edits: list[Edit] = Field(max_length=MOST_EDITS)
-
-
-class Rejection(SeenRevision):
-    reason: str = Field(min_length=1, max_length=1000)
 
 
 def _parse_statuses(texts: list[str]) -> list[str]:
@@ -175,11 +165,8 @@ async def list_reviews(
     after = params.parse_cursor(cursor) if cursor else None
     async with read_connection(site.pool) as conn:
         found = await queries.list_reviews(conn, owner.key, only, after=after, limit=limit + 1)
-    last = found[limit - 1] if len(found) > limit else None
-    return ReviewList(
-        reviews=[_shape_review(each) for each in found[:limit]],
-        next_cursor=params.write_cursor(Cursor(last.created_at, last.job_id)) if last else None,
-    )
+    page, more = params.cut_page(found, limit, lambda one: Cursor(one.created_at, one.job_id))
+    return ReviewList(reviews=[_shape_review(each) for each in page], next_cursor=more)
 
 
 @reviews_router.get(
@@ -194,6 +181,28 @@ async def export_reviews(site: CurrentSite, owner: CurrentOwner) -> Response:
     headers = {"content-disposition": 'attachment; filename="reviews.jsonl"'}
     lines = reviews.stream_samples(site, owner)
     return StreamingResponse(lines, media_type="application/jsonl", headers=headers)
+
+
+@reviews_router.get(
+    "/touchless",
+    summary="How many invoices were approved by rule, and the errors found in them later",
+    responses=problems.fault_responses("UNAUTHORIZED", "DATABASE_DOWN", "BUSY"),
+)
+async def show_touchless(site: CurrentSite, owner: CurrentOwner) -> TouchlessAnswer:
+    async with read_connection(site.pool) as conn:
+        counts = await touchless.count_touchless(conn, owner.key)
+        seen = await experience.read_experience(conn, owner.key, touchless.PIPELINE)
+    return make_touchless_answer(counts, seen)
+
+
+@reviews_router.post(
+    "/calibrate",
+    summary="Fit confidence to your own reviews now; it happens each night by itself",
+    responses=problems.fault_responses("UNAUTHORIZED", "CROSS_SITE", "DATABASE_DOWN", "BUSY"),
+)
+async def calibrate_now(site: CurrentSite, owner: CurrentOwner) -> CalibrateAnswer:
+    done = await touchless.calibrate_owner(site.pool, site.store, owner.key)
+    return CalibrateAnswer.model_validate(done)
 
 
 @reviews_router.get(
@@ -267,7 +276,7 @@ async def check_review(
     return CheckAnswer(
         **_judgement_facts(judged),
         values={each.path: each.after for each in found},
-        mistakes={wish.edits[index].path: mistake.says for index, mistake in wrong.items()},
+        mistakes=list_mistakes(wish.edits, wrong),
     )
 
 
@@ -301,9 +310,7 @@ async def reject_review(
 ) -> ReviewShape:
     wish = await json_body.read_json(request, Rejection)
     review = await _open_as_seen(site, owner, job_id, wish)
-    if not (reason := clean(wish.reason)):
-        raise params.bad_param("body.reason", "says nothing")
-    await reviews.reject_review(site, owner, review, reason)
+    await reviews.reject_review(site, owner, review, wish.read_reason())
     return ReviewShape(**_review_facts(await reviews.open_review(site, owner, job_id)))
 
 

@@ -8,8 +8,9 @@ from decimal import Decimal
 from typing import Any, Final
 
 from docmill.core.faults import DocmillError
+from docmill.core.json_values import is_list, is_object
 from docmill.invoices.fields import FIELDS, bracket_path, find_field, list_paths, value_at
-from docmill.invoices.values import NOTHING, clean, is_list, is_object, look_up, parse_number
+from docmill.invoices.values import NOTHING, clean, look_up, parse_number
 
 HELD: Final = "held"
 BROKEN: Final = "broken"

@@ -10,8 +10,9 @@ import typer
 from rich.text import Text
 
 from docmill.cli.console import out, say, say_json
+from docmill.cli.options import AsJson
 from docmill.cli.output import Output, open_output
-from docmill.cli.remote import RemoteClient, Token, Url
+from docmill.cli.remote import RemoteClient, Token, Url, ask_once
 from docmill.cli.tables import format_age, make_table, print_table
 from docmill.client.answers import Refused
 from docmill.client.asynchronous import HERE
@@ -23,7 +24,6 @@ review_app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
 )
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 REVIEWS = "/api/reviews"
 
 
@@ -42,7 +42,7 @@ def list_reviews(
     docmill review list --status rejected
     """
     params = {"status": ",".join(status or ["pending"]), "limit": limit}
-    found = asyncio.run(_ask_reviews(RemoteClient(url, token), "GET", "", params=params))["reviews"]
+    found = ask_once(url, token, "GET", REVIEWS, params=params)["reviews"]
     if as_json:
         say_json(found)
     elif found:
@@ -52,12 +52,12 @@ def list_reviews(
 
 
 @review_app.command()
-def show(id: Id, as_json: AsJson = False, url: Url = HERE, token: Token = None) -> None:  # noqa: A002
+def show(job_id: Id, as_json: AsJson = False, url: Url = HERE, token: Token = None) -> None:
     """Show one review: what to check and why, and what was changed.
 
     docmill review show 3f2a
     """
-    review = asyncio.run(_load_review(RemoteClient(url, token), id))
+    review = asyncio.run(_load_review(RemoteClient(url, token), job_id))
     if as_json:
         say_json(review)
         return
@@ -76,7 +76,7 @@ def show(id: Id, as_json: AsJson = False, url: Url = HERE, token: Token = None) 
 
 @review_app.command("set")
 def set_values(
-    id: Id,  # noqa: A002
+    job_id: Id,
     values: Annotated[
         list[str], typer.Argument(metavar="PATH=VALUE", help="Values to keep; PATH= empties one.")
     ],
@@ -90,14 +90,14 @@ def set_values(
     """
     edits = [_parse_edit(value) for value in values]
     _print_review(
-        asyncio.run(_change_review(RemoteClient(url, token), id, "edits", edits=edits)),
+        asyncio.run(_change_review(RemoteClient(url, token), job_id, "edits", edits=edits)),
         as_json=as_json,
     )
 
 
 @review_app.command()
 def check(
-    id: Id,  # noqa: A002
+    job_id: Id,
     paths: Annotated[
         list[str], typer.Argument(metavar="PATH", help="Values that are right as they are.")
     ],
@@ -110,25 +110,25 @@ def check(
     docmill review check 3f2a totals.net 'lines[0].amount'
     """
     _print_review(
-        asyncio.run(_change_review(RemoteClient(url, token), id, "checked", paths=paths)),
+        asyncio.run(_change_review(RemoteClient(url, token), job_id, "checked", paths=paths)),
         as_json=as_json,
     )
 
 
 @review_app.command()
-def approve(id: Id, as_json: AsJson = False, url: Url = HERE, token: Token = None) -> None:  # noqa: A002
+def approve(job_id: Id, as_json: AsJson = False, url: Url = HERE, token: Token = None) -> None:
     """Approve a review as it stands; the document made of it becomes the result.
 
     docmill review approve 3f2a
     """
     _print_review(
-        asyncio.run(_change_review(RemoteClient(url, token), id, "approve")), as_json=as_json
+        asyncio.run(_change_review(RemoteClient(url, token), job_id, "approve")), as_json=as_json
     )
 
 
 @review_app.command()
 def reject(
-    id: Id,  # noqa: A002
+    job_id: Id,
     reason: Annotated[str, typer.Option("--reason", "-r", help="Why; others will read it.")],
     as_json: AsJson = False,
     url: Url = HERE,
@@ -138,7 +138,7 @@ def reject(
 
     docmill review reject 3f2a --reason "not an invoice"
     """
-    decided = asyncio.run(_change_review(RemoteClient(url, token), id, "reject", reason=reason))
+    decided = asyncio.run(_change_review(RemoteClient(url, token), job_id, "reject", reason=reason))
     _print_review(decided, as_json=as_json)
 
 
@@ -167,13 +167,6 @@ def _parse_edit(text: str) -> dict[str, Any]:
     if not found or not path:
         raise typer.BadParameter(f"{text!r} is not PATH=VALUE.", param_hint="PATH=VALUE")
     return {"path": path.strip(), "value": value.strip() or None}
-
-
-async def _ask_reviews(
-    client: RemoteClient, method: str, path: str, **given: Any
-) -> dict[str, Any]:
-    async with client:
-        return await client.ask(method, REVIEWS + path, **given)
 
 
 async def _load_review(client: RemoteClient, given: str) -> dict[str, Any]:
@@ -221,26 +214,24 @@ LESSONS: Final = "/api/lessons"
 @lessons_app.command("list")
 def list_lessons(as_json: AsJson = False, url: Url = HERE, token: Token = None) -> None:
     """List what was learned: the field, the supplier, and the document that taught it."""
-    _print_lessons(
-        asyncio.run(_ask_lessons(RemoteClient(url, token), "GET", LESSONS)), as_json=as_json
-    )
+    _print_lessons(ask_once(url, token, "GET", LESSONS), as_json=as_json)
 
 
 @lessons_app.command()
 def on(as_json: AsJson = False, url: Url = HERE, token: Token = None) -> None:
     """Learn from corrections, and use what was learned."""
-    _switch_learning(RemoteClient(url, token), learning=True, as_json=as_json)
+    _switch_learning(url, token, learning=True, as_json=as_json)
 
 
 @lessons_app.command()
 def off(as_json: AsJson = False, url: Url = HERE, token: Token = None) -> None:
     """Learn nothing, and use nothing that was learned; it stays until it is forgotten."""
-    _switch_learning(RemoteClient(url, token), learning=False, as_json=as_json)
+    _switch_learning(url, token, learning=False, as_json=as_json)
 
 
 @lessons_app.command()
 def forget(
-    id: Annotated[str | None, typer.Argument(metavar="[ID]", help="A lesson's id.")] = None,  # noqa: A002
+    lesson_id: Annotated[str | None, typer.Argument(metavar="[ID]", help="A lesson's id.")] = None,
     everything: Annotated[bool, typer.Option("--all", help="Forget all lessons.")] = False,
     as_json: AsJson = False,
     url: Url = HERE,
@@ -250,28 +241,19 @@ def forget(
 
     docmill lessons forget 77b1f0c2-5f0e-4f0e-9d57-0d8a3c1f7e11
     """
-    if (id is None) is not everything:
+    if (lesson_id is None) is not everything:
         raise typer.BadParameter("Give the id of a lesson, or --all.", param_hint="ID")
-    place = LESSONS if id is None else f"{LESSONS}/{id}"
-    gone = asyncio.run(_ask_lessons(RemoteClient(url, token), "DELETE", place))
+    place = LESSONS if lesson_id is None else f"{LESSONS}/{lesson_id}"
+    gone = ask_once(url, token, "DELETE", place)
     if as_json:
         say_json(gone)
     else:
         say(f"Forgotten: {gone['forgotten']}")
 
 
-def _switch_learning(client: RemoteClient, *, learning: bool, as_json: bool) -> None:
-    _print_lessons(
-        asyncio.run(_ask_lessons(client, "PUT", LESSONS, json={"learning": learning})),
-        as_json=as_json,
-    )
-
-
-async def _ask_lessons(
-    client: RemoteClient, method: str, path: str, **given: Any
-) -> dict[str, Any]:
-    async with client:
-        return await client.ask(method, path, **given)
+def _switch_learning(url: str, token: str | None, *, learning: bool, as_json: bool) -> None:
+    switched = ask_once(url, token, "PUT", LESSONS, json={"learning": learning})
+    _print_lessons(switched, as_json=as_json)
 
 
 def _print_lessons(found: dict[str, Any], *, as_json: bool) -> None:

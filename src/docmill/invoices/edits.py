@@ -8,11 +8,12 @@ move up.
 from collections.abc import Iterable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Final
+from typing import Annotated, Any, Final
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import Field
 
 from docmill.core.faults import DocmillError
+from docmill.core.json_values import is_list
 from docmill.invoices.fields import (
     OF_LINE,
     is_line,
@@ -22,9 +23,9 @@ from docmill.invoices.fields import (
     split_path,
     value_at,
 )
-from docmill.invoices.values import clean, is_list, look_up, parse_iso_date, parse_number
+from docmill.invoices.values import clean, look_up, parse_iso_date, parse_number
+from docmill.jobs.review_shapes import EditError, PlacedEdit, make_refusal
 from docmill.reading import dates, numbers
-from docmill.web.json_body import whole_number
 
 MOST_LINES: Final = 5000
 LONGEST: Final = 2000
@@ -134,51 +135,32 @@ def _renumber_list(found: list[Any], index: int, step: int) -> list[Any]:
 
 
 EditText = Annotated[str, Field(max_length=LONGEST)]
-PageNumber = Annotated[int, Field(ge=1, le=100_000), BeforeValidator(whole_number)]
-Points = Annotated[float, Field(allow_inf_nan=False)]
 
 
-class Edit(BaseModel):
+class Edit(PlacedEdit):
     """A new value. For a line, an object puts one in at this place and null takes it out."""
-
-    model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
 
     path: str = Field(max_length=100, examples=["totals.net", "lines[2].amount", "lines[3]"])
     value: EditText | dict[str, EditText | None] | None = Field(examples=["1250.00"])
-    page: PageNumber | None = Field(None, description="Where the value stands")
-    box: list[Points] | None = Field(None, min_length=4, max_length=4, description="In points")
-
-
-class EditMistake(ValueError):  # noqa: N818  it says what was sent wrong
-    """Why an edit can't be made: which part of it, and what that is not."""
-
-    def __init__(self, at: str, says: str) -> None:
-        self.at: str = at
-        self.says: str = says
-        super().__init__(says)
 
 
 def make_changes(data: Mapping[str, Any], edits: Sequence[Edit]) -> list[Change]:
     """What these edits change, one after the other; all of them can be made, or none is."""
     made, mistakes = try_edits(data, edits)
     if mistakes:
-        details = [
-            {"at": f"body.edits.{index}.{mistake.at}", "message": mistake.says}
-            for index, mistake in mistakes.items()
-        ]
-        raise DocmillError("BAD_REQUEST", mistakes=details)
+        raise make_refusal(mistakes)
     return made
 
 
 def try_edits(
     data: Mapping[str, Any], edits: Sequence[Edit]
-) -> tuple[list[Change], dict[int, EditMistake]]:
+) -> tuple[list[Change], dict[int, EditError]]:
     """The changes that can be made, without those that change nothing; and what is wrong."""
-    current, made, mistakes = replay(data, ()), list[Change](), dict[int, EditMistake]()
+    current, made, mistakes = replay(data, ()), list[Change](), dict[int, EditError]()
     for index, each in enumerate(edits):
         try:
             change = _make_change(current, each)
-        except EditMistake as exc:
+        except EditError as exc:
             mistakes[index] = exc
             continue
         if is_line(each.path) or change.before != change.after:
@@ -189,32 +171,32 @@ def try_edits(
 
 def _make_change(data: Mapping[str, Any], each: Edit) -> Change:
     if not is_path(each.path):
-        raise EditMistake("path", "names nothing of an invoice")
+        raise EditError("names nothing of an invoice", "path")
     return _change_line(data, each) if is_line(each.path) else _change_value(data, each)
 
 
 def _change_value(data: Mapping[str, Any], each: Edit) -> Change:
     if isinstance(each.value, dict):
-        raise EditMistake("value", "is a text, or null for nothing")
+        raise EditError("is a text, or null for nothing")
     inside = split_path(each.path)
     if inside and value_at(data, f"lines[{inside[0]}]") is None:
-        raise EditMistake("path", "names a line that is not there")
+        raise EditError("names a line that is not there", "path")
     after = normalize_value(each.path, each.value)
     if after is None and clean(each.value):
-        raise EditMistake("value", f"is no {kind_of(each.path)}")
-    return Change(each.path, value_at(data, each.path), after, _place_of(each))
+        raise EditError(f"is no {kind_of(each.path)}")
+    return Change(each.path, value_at(data, each.path), after, each.place)
 
 
 def _change_line(data: Mapping[str, Any], each: Edit) -> Change:
     count, at = len(data.get("lines") or ()), int(each.path[6:-1])
     if each.value is None:
         if at >= count:
-            raise EditMistake("path", "names a line that is not there")
+            raise EditError("names a line that is not there", "path")
         return Change(each.path, value_at(data, each.path), None)
     if isinstance(each.value, str) or at > count or count >= MOST_LINES:
-        raise EditMistake("path", "is no place for a line, which is an object of values")
+        raise EditError("is no place for a line, which is an object of values", "path")
     if unknown := sorted(set(each.value) - OF_LINE.keys()):
-        raise EditMistake("value", f"has unknown names: {', '.join(unknown)}"[:200])
+        raise EditError(f"has unknown names: {', '.join(unknown)}"[:200])
     given = {name: None for name, field in OF_LINE.items() if field.read} | each.value
     line = {name: normalize_value(f"{each.path}.{name}", value) for name, value in given.items()}
     return Change(each.path, None, line)
@@ -257,7 +239,3 @@ def _normalize_figure(text: str) -> str | None:
     found = numbers.find_numbers(text)
     whole = len(found) == 1 and found[0].start == 0 and found[0].end == len(text)
     return f"{found[0].value:f}" if whole else None
-
-
-def _place_of(each: Edit) -> dict[str, Any] | None:
-    return {"page": each.page, "box": each.box} if each.page and each.box else None

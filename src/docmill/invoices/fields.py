@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 from docmill.core.fields import ValueKind
-from docmill.invoices.values import is_list, is_object
+from docmill.core.json_values import is_list, is_object
 
 NUMBERS: Final = frozenset({ValueKind.AMOUNT, ValueKind.NUMBER, ValueKind.INTEGER})
 _IN_LINE: Final = re.compile(r"lines\[(\d{1,4})\](?:\.(\w+))?")

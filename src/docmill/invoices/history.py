@@ -1,14 +1,16 @@
-"""Invoices that somebody stands for, to be read again and compared."""
+"""Invoices that somebody stands for, to be read again and compared without regard to places."""
 
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
 from uuid import UUID
 
 from psycopg.rows import class_row
 
-from docmill.core.comparison import ApprovedReading
+from docmill.core.comparison import ApprovedReading, Outline
 from docmill.core.jobs import JobId
 from docmill.db.pool import Connection
+from docmill.invoices.fields import FIELDS, LINE_FIELDS, InvoiceField, lines_of, value_at
+from docmill.invoices.values import clean, format_plain, parse_number
 
 # What a rule approved has one reading, which is the approved one.
 LIST_APPROVED: Final = """
@@ -32,3 +34,22 @@ async def list_approved(
     args = {"after": after or UUID(int=0), "limit": limit}
     async with conn.cursor(row_factory=class_row(ApprovedReading)) as cur:
         return await (await cur.execute(LIST_APPROVED, args)).fetchall()
+
+
+def outline_invoice(data: Mapping[str, Any]) -> Outline:
+    """An invoice without where its values stand."""
+    values = {field.path: _write(field, value_at(data, field.path)) for field in FIELDS}
+    rows = [
+        {field.name: _write(field, line.get(field.name)) for field in LINE_FIELDS}
+        for line in lines_of(data)
+    ]
+    return Outline(_drop_empty(values), [_drop_empty(row) for row in rows], "lines")
+
+
+def _write(field: InvoiceField, value: object) -> str:
+    number = parse_number(value) if field.is_number else None
+    return clean(value) if number is None else format_plain(number)
+
+
+def _drop_empty(values: Mapping[str, str]) -> dict[str, str]:
+    return {name: value for name, value in values.items() if value}

@@ -4,24 +4,27 @@ import asyncio
 import difflib
 import json
 from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Final
+from urllib.parse import quote
 
 import typer
 
 from docmill.cli.commands import MAPPINGS_DIR, REREAD
 from docmill.cli.console import complain, err, out, say, say_json
-from docmill.cli.remote import RemoteClient, Token, Url
+from docmill.cli.options import AsJson
+from docmill.cli.remote import RemoteClient, Token, Url, ask_once
+from docmill.cli.tables import format_age, make_table, print_table
 from docmill.client.asynchronous import HERE
 from docmill.core.faults import DocmillError
 from docmill.core.plugins import resolve
 from docmill.invoices import formats
 from docmill.invoices import profile as invoices_profile
-from docmill.invoices.assignment_commands import assign, assignments, revoke
 from docmill.invoices.formats import Emitted, validators
-from docmill.invoices.formats.language import BadMapping, InvoiceMapping
-from docmill.invoices.formats.validators import ValidatorUnavailable, Violation, has_passed
+from docmill.invoices.formats.language import InvoiceMapping, MappingError
+from docmill.invoices.formats.validators import ValidatorUnavailableError, Violation, has_passed
 from docmill.invoices.own_mappings import register_folder
 from docmill.invoices.profile import Profile, parse_profile
 from docmill.jobs.commands import resolve_id
@@ -34,7 +37,7 @@ def choose_mapping(name: str) -> InvoiceMapping:
         return formats.load(name)
     try:
         return formats.load_file(Path(name))
-    except BadMapping as exc:
+    except MappingError as exc:
         raise typer.BadParameter(str(exc), param_hint="NAME") from exc
 
 
@@ -82,7 +85,7 @@ def diff(
             "--reread", help="Let the installed pipeline read the stored PDFs again for NEW."
         ),
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: AsJson = False,
     url: Url = HERE,
     token: Token = None,
 ) -> None:
@@ -188,11 +191,74 @@ def _print_rows(rows: list[Compared]) -> None:
 mapping_app = typer.Typer(
     name="mapping", help="Which XML an invoice becomes.", no_args_is_help=True, add_completion=False
 )
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 mapping_app.command()(diff)
-mapping_app.command()(assign)
-mapping_app.command()(revoke)
-mapping_app.command()(assignments)
+
+
+MAPPINGS: Final = "/api/mappings"
+Name = Annotated[str, typer.Argument(metavar="NAME", help="A mapping.")]
+
+
+@mapping_app.command()
+def assign(
+    name: Name,
+    owner: Annotated[
+        str | None, typer.Option(help="To this one: user:ann, desk:trading ...")
+    ] = None,
+    percent: Annotated[
+        int | None, typer.Option(min=1, max=100, help="To so many per cent of all owners.")
+    ] = None,
+    url: Url = HERE,
+    token: Token = None,
+) -> None:
+    """Give a mapping to some owners: it is what they get who ask for none.
+
+    The same owners are in a share whenever it is asked for, and stay in it when it grows.
+
+    docmill mapping assign our_invoice_v2 --owner user:ann
+
+    docmill mapping assign our_invoice_v2 --percent 10
+    """
+    if (owner is None) == (percent is None):
+        raise typer.BadParameter("Give --owner or --percent, and not both.")
+    wish = {"owner": owner} if owner else {"percent": percent}
+    ask_once(url, token, "POST", f"{MAPPINGS}/{quote(name)}/assignments", json=wish)
+    say(f"{name} goes to {owner or f'{percent} % of all owners'}.")
+
+
+@mapping_app.command()
+def revoke(name: Name, url: Url = HERE, token: Token = None) -> None:
+    """Take a mapping back from all who were given it. They get the default again.
+
+    docmill mapping revoke our_invoice_v2
+    """
+    ask_once(url, token, "DELETE", f"{MAPPINGS}/{quote(name)}/assignments")
+    say(f"{name} is given to nobody; it can still be asked for by name.")
+
+
+@mapping_app.command()
+def assignments(as_json: AsJson = False, url: Url = HERE, token: Token = None) -> None:
+    """Which mappings were given to whom, when and by whom, and taken back; newest first."""
+    found = ask_once(url, token, "GET", f"{MAPPINGS}/assignments")["assignments"]
+    if as_json:
+        say_json(found)
+    elif found:
+        _print_assignments(found)
+    else:
+        say("No mapping was assigned. Whoever asks for none gets the default.")
+
+
+def _print_assignments(found: Iterable[Mapping[str, Any]]) -> None:
+    table = make_table("MAPPING", "TO", "AGE", "BY", "REVOKED")
+    for each in found:
+        revoked = each["revoked_at"]
+        table.add_row(
+            each["mapping"],
+            each["owner"] or f"{each['percent']} %",
+            format_age(each["assigned_at"]),
+            each["assigned_by"],
+            f"{format_age(revoked)} ago by {each['revoked_by']}" if revoked else "",
+        )
+    print_table(table)
 
 
 @mapping_app.command("list")
@@ -220,7 +286,7 @@ def check(
     """
     try:
         mapping = formats.load_file(file)
-    except BadMapping as exc:
+    except MappingError as exc:
         if as_json:
             say_json([asdict(trouble) for trouble in exc.troubles])
         for trouble in () if as_json else exc.troubles:
@@ -280,7 +346,7 @@ def _read_json(path: Path) -> dict[str, Any]:
 def _validate(mapping: InvoiceMapping, emitted: Emitted) -> list[Violation]:
     try:
         return validators.validate(mapping, emitted.xml)
-    except ValidatorUnavailable as exc:
+    except ValidatorUnavailableError as exc:
         complain("Not checked.", str(exc))
         return []
 
@@ -316,12 +382,7 @@ RATES: Final = "rates"
 @profile_app.command()
 def show(as_json: AsJson = False, url: Url = HERE, token: Token = None) -> None:
     """Show what is known of you."""
-    _print_profile(asyncio.run(_load_profile(RemoteClient(url, token))), as_json=as_json)
-
-
-async def _load_profile(client: RemoteClient) -> dict[str, Any]:
-    async with client:
-        return await client.ask("GET", PROFILE)
+    _print_profile(ask_once(url, token, "GET", PROFILE), as_json=as_json)
 
 
 @profile_app.command("set")

@@ -10,7 +10,7 @@ from psycopg.rows import class_row
 from docmill.core.faults import CommandError
 from docmill.db.pool import Connection, Pool, connection
 from docmill.invoices import formats
-from docmill.invoices.formats.language import MAPPING_TEXT, SUFFIX, BadMapping
+from docmill.invoices.formats.language import MAPPING_TEXT, SUFFIX, MappingError
 
 
 class BadMappingsError(CommandError):
@@ -37,7 +37,7 @@ def read_folder(folder: Path) -> list[MappingText]:
         try:
             mapping = formats.load_file(path)
             found.append(MappingText(mapping.name, mapping.title, path.read_text("utf-8")))
-        except BadMapping as exc:
+        except MappingError as exc:
             troubles += map(str, exc.troubles)
         except OSError as exc:
             troubles.append(f"{path.name}: can't be read: {exc.strerror}")

@@ -10,6 +10,7 @@ from starlette.responses import Response
 
 from docmill.core.amounts import show_amount
 from docmill.core.installed import find_rooms
+from docmill.core.json_values import is_object
 from docmill.core.owners import Owner
 from docmill.core.plugins import MenuEntry, resolve
 from docmill.db.pool import Connection, read_connection
@@ -32,47 +33,30 @@ from docmill.invoices.values import (
     NOTHING,
     clean,
     find_notation,
-    is_object,
     look_up,
     parse_number,
 )
+from docmill.jobs.review_shapes import PAGES_SHOWN, STANDINGS, ReviewCell
 from docmill.web import params, render
 from docmill.web.params import Cursor
 from docmill.web.site import CurrentOwner, CurrentSite, Site
 
 router = APIRouter(include_in_schema=False)
 
-PAGES_SHOWN: Final = 200
 IN_SETTINGS: Final = "settings"  # so reasons say that a value may stand there
 WAITING_SHOWN: Final = 50
 ALWAYS_SHOWN: Final = frozenset({"description", "quantity", "unit_price", "amount"})
 FEW_LINES: Final = 12  # so many stand below the values; more have the pane to themselves
-STATUSES: Final = {"pending": "To review", "approved": "Approved", "rejected": "Rejected"}
 
 
 @dataclass(frozen=True, slots=True)
-class ReviewField:
-    """A value as the page shows it."""
+class ReviewField(ReviewCell):
+    """A value of an invoice, which a lesson may have read."""
 
-    path: str
-    name: str
-    value: str
-    shown: str
-    kind: str
-    needed: bool
-    reason: str
-    page: int | None
-    box: str
     confidence: float | None
-    edited: bool
     checked: bool
     learned: str
     lesson: str
-
-    @property
-    def id(self) -> str:
-        """For the page's own addresses, in which brackets and dots mean something else."""
-        return "f-" + self.path.replace("[", "-").replace("].", "-").replace(".", "-")
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +176,7 @@ async def _build_context(site: Site, owner: Owner, review: OpenReview) -> dict[s
     return {
         "job": review.job,
         "head": review.head,
-        "standing": STATUSES[review.head.status],
+        "standing": STANDINGS[review.head.status],
         "doubtful": doubtful,
         "groups": _group_fields(fields, found),
         "no_lines": found.reasons.get("lines", ""),

@@ -7,8 +7,9 @@ from datetime import date
 from decimal import Decimal
 from typing import Any, Final
 
+from docmill.core.json_values import is_object
 from docmill.invoices import values
-from docmill.invoices.values import NOTHING, clean, is_object, parse_iso_date, parse_number
+from docmill.invoices.values import NOTHING, clean, parse_iso_date, parse_number
 
 _RATES: Final = "rates"
 _DAILY: Final = "daily_rates"

@@ -13,13 +13,11 @@ from uuid import UUID
 from psycopg.rows import class_row, dict_row
 from psycopg.types.json import Jsonb
 
-from docmill.core.jobs import Claimed, Job, JobId, StoredResult
+from docmill.core.jobs import Job, JobId, StoredResult
 from docmill.core.owners import OwnerKey
 from docmill.core.summaries import Summary
 from docmill.db.pool import Connection
-from docmill.invoices import own_mappings, touchless
 from docmill.invoices.edits import Change
-from docmill.jobs import experience, preferences
 from docmill.web.params import Cursor
 
 PENDING: Final = "pending"
@@ -439,16 +437,6 @@ async def lessons_for_run(conn: Connection, owner: OwnerKey) -> list[dict[str, A
         return []
     found = await list_lessons(conn, owner)
     return [{**each.lesson, "id": str(each.id), "from": each.taught_by} for each in found]
-
-
-async def read_run_options(conn: Connection, job: Claimed) -> dict[str, Any]:
-    """What a run is told: its owner's lessons, where it is mapped, and how sure is sure enough."""
-    known = await lessons_for_run(conn, job.owner) if job.mapping is not None else []
-    told = await preferences.read_run_options(conn, job)
-    if counts := await experience.read_experience(conn, job.owner, touchless.PIPELINE):
-        told["experience"] = counts
-    told |= await own_mappings.read_text(conn, job.mapping)
-    return {"lessons": known, **told} if known else told
 
 
 FORGET: Final = """

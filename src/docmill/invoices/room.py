@@ -19,10 +19,10 @@ room: Final = Room(
     },
     show="docmill.invoices.show:show_invoice",
     judge="docmill.invoices.scoring:judge_invoice",
-    outline="docmill.invoices.outline:outline_invoice",
+    outline="docmill.invoices.history:outline_invoice",
     approved="docmill.invoices.history:list_approved",
     reviewed="docmill.invoices.queries:tell_review",
-    upkeep="docmill.invoices.calibrate:calibrate_all",
+    upkeep="docmill.invoices.touchless:calibrate_all",
     noun="invoice",
     formats=(
         Format(
@@ -103,7 +103,6 @@ room: Final = Room(
     ),
     routers=(
         "docmill.invoices.exports:router",
-        "docmill.invoices.calibrate_api:router",  # before the reviews, whose ids take any word
         "docmill.invoices.api:reviews_router",
         "docmill.invoices.api:lessons_router",
         "docmill.invoices.profile_api:profile_router",
@@ -111,7 +110,7 @@ room: Final = Room(
         "docmill.invoices.pages:router",
     ),
     settings=("invoice_reader", "error_rate"),
-    run_options="docmill.invoices.queries:read_run_options",
+    run_options="docmill.invoices.touchless:read_run_options",
     job_links=(JobLink("Review", "check", "/review/{id}", mapped=True),),
     menu=(MenuEntry("review", "/review", "Review", position=20),),
     commands=(

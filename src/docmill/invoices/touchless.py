@@ -1,15 +1,31 @@
-"""Invoices approved by rule: how they are recorded, how many there are, and what was wrong."""
+"""Invoices approved by rule: how many, what was wrong, and what reviews say of confidence."""
 
-from typing import Final
+import json
+from collections.abc import AsyncIterator
+from typing import Any, Final
 
+import structlog
 from psycopg.rows import class_row
 
+from docmill.core.experience import ENOUGH
+from docmill.core.faults import DocmillError
 from docmill.core.jobs import Claimed, JobId
 from docmill.core.owners import OwnerKey
-from docmill.db.pool import Connection
+from docmill.db.pool import Connection, Pool, read_connection
+from docmill.invoices import own_mappings, queries
+from docmill.invoices.experience import count_reviews
+from docmill.jobs import experience, preferences, results
 from docmill.jobs.experience import Touchless
+from docmill.storage.contract import Store
+from docmill.web.params import Cursor
+
+log = structlog.get_logger()
 
 PIPELINE: Final = "invoice"
+BATCH: Final = 50
+MOST: Final = 2000  # reviews, the newest of which say most
+
+Reviewed = tuple[dict[str, Any], dict[str, Any]]
 
 # What keeps the promise is approved by its rule, which is named as a person would be.
 RECORD_DOUBTS: Final = """
@@ -66,6 +82,16 @@ async def count_touchless(conn: Connection, owner: OwnerKey) -> Touchless:
         return await (await cur.execute(COUNT_TOUCHLESS, (owner,))).fetchone() or Touchless()
 
 
+async def read_run_options(conn: Connection, job: Claimed) -> dict[str, Any]:
+    """What a run is told: its owner's lessons, where it is mapped, and how sure is sure enough."""
+    known = await queries.lessons_for_run(conn, job.owner) if job.mapping is not None else []
+    told = await preferences.read_run_options(conn, job)
+    if counts := await experience.read_experience(conn, job.owner, PIPELINE):
+        told["experience"] = counts
+    told |= await own_mappings.read_text(conn, job.mapping)
+    return {"lessons": known, **told} if known else told
+
+
 # Whose people have approved something since the last fit.
 LIST_OWNERS: Final = """
 SELECT j.owner FROM jobs j JOIN reviews r ON r.job_id = j.id
@@ -81,3 +107,40 @@ async def list_reviewers(conn: Connection, *, enough: int, limit: int = 100) -> 
     args = {"pipeline": PIPELINE, "enough": enough, "limit": limit}
     found = await (await conn.execute(LIST_OWNERS, args)).fetchall()
     return [OwnerKey(row[0]) for row in found]
+
+
+async def calibrate_owner(pool: Pool, store: Store, owner: OwnerKey) -> dict[str, Any]:
+    """Counts what stayed of what was read, and keeps it where there are enough reviews."""
+    pairs = [pair async for pair in _list_reviewed(pool, store, owner)]
+    done = await experience.fit_experience(
+        pool, owner, count_reviews(pairs), pipeline=PIPELINE, reviews=len(pairs)
+    )
+    if done["kept"]:
+        log.info("invoices.calibrated", reviews=done["reviews"], values=done["values"])
+    return done
+
+
+async def calibrate_all(pool: Pool, store: Store) -> None:
+    """Each owner with new reviews, once a day."""
+    async with read_connection(pool) as conn:
+        owners = await list_reviewers(conn, enough=ENOUGH)
+    for owner in owners:
+        await calibrate_owner(pool, store, owner)
+
+
+async def _list_reviewed(pool: Pool, store: Store, owner: OwnerKey) -> AsyncIterator[Reviewed]:
+    after: Cursor | None = None
+    for _ in range(MOST // BATCH):
+        async with read_connection(pool) as conn:
+            found = await queries.list_samples(conn, owner, after=after, limit=BATCH)
+        for sample in found:
+            try:
+                read = await results.read_data(pool, store, sample.read_key)
+                approved = await results.read_data(pool, store, sample.approved_key)
+            except (DocmillError, json.JSONDecodeError):
+                continue  # retention took it since, or it is damaged
+            if read.get("source") == "page":
+                yield read, approved
+        if len(found) < BATCH:
+            return
+        after = Cursor(found[-1].created_at, found[-1].job_id)

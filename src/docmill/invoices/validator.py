@@ -13,8 +13,8 @@ from docmill.core.plugins import Output, Source, Tools
 from docmill.invoices import formats
 from docmill.invoices.formats import validators, xml
 from docmill.invoices.formats.choosing import CII, UBL
-from docmill.invoices.formats.language import BadMapping
-from docmill.invoices.formats.validators import ValidatorUnavailable
+from docmill.invoices.formats.language import MappingError
+from docmill.invoices.formats.validators import ValidatorUnavailableError
 
 XML: Final = "application/xml"
 MAX_PROBLEMS: Final = 200
@@ -35,7 +35,7 @@ class RulesValidator:
             if mapping is None or mapping not in formats.list_names():
                 return False
             return formats.load(mapping).checker in {"ubl", "cii"}
-        except BadMapping:
+        except MappingError:
             return False
 
     def warm(self) -> None:
@@ -43,7 +43,7 @@ class RulesValidator:
         try:
             validators.check_en16931(b"<Invoice/>", "ubl")
             validators.check_en16931(b"<Invoice/>", "cii")
-        except ValidatorUnavailable as exc:
+        except ValidatorUnavailableError as exc:
             self._missing = str(exc)
 
     def run(self, source: Source, _tools: Tools) -> Output:

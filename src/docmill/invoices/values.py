@@ -5,9 +5,10 @@ import unicodedata
 from collections.abc import Mapping
 from datetime import date
 from decimal import ROUND_HALF_UP, Context, Decimal
-from typing import Any, Final, TypeGuard
+from typing import Any, Final
 
 from docmill.core.amounts import Notation, find_group, find_mark
+from docmill.core.json_values import is_object
 from docmill.core.texts import UNSEEN
 from docmill.reading import numbers
 
@@ -68,14 +69,6 @@ def clean(value: object) -> str:
     words = " ".join(text.translate(_GONE).split())
     shown = "".join(char for char in words if unicodedata.category(char) != "Cc")
     return " ".join(shown.split())
-
-
-def is_object(value: object) -> TypeGuard[dict[str, Any]]:
-    return isinstance(value, dict)
-
-
-def is_list(value: object) -> TypeGuard[list[Any]]:
-    return isinstance(value, list)
 
 
 def look_up(data: object, path: str) -> Any:

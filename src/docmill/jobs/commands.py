@@ -16,6 +16,7 @@ from rich.table import Table
 from rich.text import Text
 
 from docmill.cli.console import complain, err, out, say, say_json
+from docmill.cli.options import AsJson, Limit
 from docmill.cli.output import Output, open_output
 from docmill.cli.remote import RemoteClient, Token, Url
 from docmill.cli.tables import STYLES, format_age, format_time, make_table, print_table
@@ -23,7 +24,6 @@ from docmill.client.answers import Refused
 from docmill.client.asynchronous import HERE, LARGEST_PAGE
 from docmill.core import installed
 
-Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Id = Annotated[str, typer.Argument(metavar="ID", help="A job's id, or the beginning of one.")]
 Ids = Annotated[list[str], typer.Argument(metavar="ID", help="Ids of jobs, or their beginnings.")]
 ID_LENGTH: Final = 36
@@ -37,8 +37,8 @@ def list_jobs(
         list[str] | None, typer.Option(help="Only these: queued, processing, complete, failed ...")
     ] = None,
     pipeline: Annotated[str | None, typer.Option(help="Only of this pipeline.")] = None,
-    limit: Annotated[int, typer.Option(min=0, help="How many; 0 for all.")] = 50,
-    as_json: Json = False,
+    limit: Limit = 50,
+    as_json: AsJson = False,
     url: Url = HERE,
     token: Token = None,
 ) -> None:
@@ -65,12 +65,12 @@ async def _fetch_jobs(
         return [job async for job in client.jobs(limit, **only)]
 
 
-def show_job(id: Id, as_json: Json = False, url: Url = HERE, token: Token = None) -> None:  # noqa: A002
+def show_job(job_id: Id, as_json: AsJson = False, url: Url = HERE, token: Token = None) -> None:
     """Show one job: its facts, its history, its attempts.
 
     docmill show 3f2a
     """
-    job = asyncio.run(_fetch_job(RemoteClient(url, token), id))
+    job = asyncio.run(_fetch_job(RemoteClient(url, token), job_id))
     if as_json:
         say_json(job)
     else:
@@ -83,7 +83,7 @@ async def _fetch_job(client: RemoteClient, job_id: str) -> dict[str, Any]:
 
 
 def write_result(
-    id: Id,  # noqa: A002
+    job_id: Id,
     output: Output = None,
     form: Annotated[
         str | None,
@@ -100,7 +100,7 @@ def write_result(
 
     docmill result 3f2a --form anki -o words.apkg
     """
-    asyncio.run(_download_result(RemoteClient(url, token), id, output, form))
+    asyncio.run(_download_result(RemoteClient(url, token), job_id, output, form))
 
 
 async def _download_result(
@@ -118,7 +118,7 @@ def retry_jobs(
         str | None,
         typer.Option("--as", help="Read the document as this, by a new job: invoice, trades ..."),
     ] = None,
-    as_json: Json = False,
+    as_json: AsJson = False,
     url: Url = HERE,
     token: Token = None,
 ) -> None:
@@ -132,7 +132,7 @@ def retry_jobs(
     _change(verb, ids, RemoteClient(url, token), as_json=as_json)
 
 
-def cancel_jobs(ids: Ids, as_json: Json = False, url: Url = HERE, token: Token = None) -> None:
+def cancel_jobs(ids: Ids, as_json: AsJson = False, url: Url = HERE, token: Token = None) -> None:
     """Cancel jobs that have not ended.
 
     docmill cancel 3f2a
@@ -140,7 +140,7 @@ def cancel_jobs(ids: Ids, as_json: Json = False, url: Url = HERE, token: Token =
     _change("cancel", ids, RemoteClient(url, token), as_json=as_json)
 
 
-def boost_jobs(ids: Ids, as_json: Json = False, url: Url = HERE, token: Token = None) -> None:
+def boost_jobs(ids: Ids, as_json: AsJson = False, url: Url = HERE, token: Token = None) -> None:
     """Move queued jobs ahead: of your other jobs, or as an administrator of everybody's.
 
     docmill boost 3f2a
@@ -149,14 +149,15 @@ def boost_jobs(ids: Ids, as_json: Json = False, url: Url = HERE, token: Token = 
 
 
 def make_link(
-    id: Id,  # noqa: A002
-    format: Annotated[  # noqa: A002
-        str | None, typer.Option(help=f"json, or of some pipelines {', '.join(FORMAT_NAMES)}.")
+    job_id: Id,
+    form: Annotated[
+        str | None,
+        typer.Option("--format", help=f"json, or of some pipelines {', '.join(FORMAT_NAMES)}."),
     ] = None,
     expires_in: Annotated[
         int, typer.Option(min=60, max=604_800, help="Seconds; a week at most.")
     ] = 86_400,
-    as_json: Json = False,
+    as_json: AsJson = False,
     url: Url = HERE,
     token: Token = None,
 ) -> None:
@@ -166,7 +167,7 @@ def make_link(
 
     docmill link 3f2a --format csv --expires-in 3600
     """
-    link = asyncio.run(_fetch_link(RemoteClient(url, token), id, format, expires_in))
+    link = asyncio.run(_fetch_link(RemoteClient(url, token), job_id, form, expires_in))
     if as_json:
         say_json(link)
         return

@@ -5,7 +5,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from fastapi import APIRouter
 from markupsafe import Markup
@@ -15,6 +15,7 @@ from starlette.responses import RedirectResponse, Response
 from docmill.core.faults import FAULTS, DocmillError, Fault
 from docmill.core.installed import find_rooms
 from docmill.core.jobs import ACTIVE, Job, Status
+from docmill.core.json_values import as_object
 from docmill.core.plugins import PDF, resolve
 from docmill.core.shown import Shown
 from docmill.db.pool import read_connection
@@ -220,17 +221,14 @@ def _draw_preview(pipeline: str, found: str, text: str) -> Preview:
 
 def _count_pages(data: Any) -> int:
     """Of any pipeline's result: what it says itself, or the pages that it lists."""
-    if not isinstance(data, dict):
-        return 0
-    given = cast(dict[str, Any], data)
+    given = as_object(data)
     count = given.get("page_count") or len(given.get("pages") or ())
     return count if isinstance(count, int) else 0
 
 
 def _find_mapping(data: Any) -> str:
     """The format that a run chose by itself, which its result names."""
-    given = cast(dict[str, Any], data) if isinstance(data, dict) else {}
-    return str(given.get("mapping") or "")
+    return str(as_object(data).get("mapping") or "")
 
 
 def _count_pictures(job: Job, seen: Preview | None) -> int:

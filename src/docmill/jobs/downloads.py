@@ -93,13 +93,13 @@ async def download_result(
     owner: CurrentOwner,
     accept_encoding: Annotated[str | None, Header()] = None,
     form: Annotated[FormName | None, Query(description=FORM_HELP, examples=["data"])] = None,
-    format: Annotated[FormatName | None, Query(description=FORMAT_HELP)] = None,  # noqa: A002
+    written_as: Annotated[FormatName | None, Query(alias="format", description=FORMAT_HELP)] = None,
     original: Annotated[bool, Query(description="As it was read, before any review")] = False,
     draft: Annotated[bool, Query(description=DRAFT_HELP)] = False,
 ) -> Response:
     async with read_connection(site.pool) as conn:
         job = await find_own_job(conn, owner, job_id)
-    if wanted := format or (form if form not in STORED_FORMS else None):
+    if wanted := written_as or (form if form not in STORED_FORMS else None):
         written = await write_download(site, job, wanted, draft=draft)
         return await send_written(site, job, written, PRIVATE)
     async with read_connection(site.pool) as conn:

@@ -113,9 +113,9 @@ async def read_link(
     job_id: str,
     until: Annotated[int, Query(ge=0, le=1 << 40, description="Seconds since 1970")],
     signature: Annotated[str, Query(max_length=64)],
-    format: Annotated[str, Query(max_length=64)] = "",  # noqa: A002
+    form: Annotated[str, Query(alias="format", max_length=64)] = "",
 ) -> OpenedLink:
-    return OpenedLink(job_id=job_id, format=format, until=until, signature=signature)
+    return OpenedLink(job_id=job_id, format=form, until=until, signature=signature)
 
 
 @router.get(

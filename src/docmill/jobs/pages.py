@@ -5,13 +5,14 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Final
-from urllib.parse import urlencode
+from urllib.parse import parse_qsl, urlencode
 
 from fastapi import APIRouter, Depends, Header, Query
 from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response, StreamingResponse
 
 from docmill.core.amounts import show_amount
+from docmill.core.cleanup import on_failure
 from docmill.core.faults import FAULTS, DocmillError
 from docmill.core.installed import PipelineCatalog, find_rooms
 from docmill.core.jobs import ACTIVE, ACTIVE_WORDS, ENDED, Job, Status
@@ -19,8 +20,9 @@ from docmill.core.owners import Owner
 from docmill.core.plugins import PDF
 from docmill.core.summaries import APPROVED, CHECK, STATE, TO_CHECK
 from docmill.db.pool import Connection, read_connection
+from docmill.documents import accept
 from docmill.documents import upload as uploads
-from docmill.documents.accept import JobRequest
+from docmill.documents.accept import Acceptor, FileStage, JobRequest
 from docmill.jobs import events, params, queries
 from docmill.jobs.api import JobModel, build_job
 from docmill.jobs.estimator import Estimator
@@ -29,10 +31,10 @@ from docmill.jobs.preferences import read_preferences
 from docmill.jobs.queries import JobFilter
 from docmill.jobs.results import has_approved_reading
 from docmill.jobs.samples import SAMPLES
-from docmill.jobs.upload import take_in
+from docmill.jobs.upload import check_sender, take_in
 from docmill.services import breaker
+from docmill.web import json_body, render
 from docmill.web import params as web_params
-from docmill.web import render
 from docmill.web.params import Cursor, format_instant
 from docmill.web.render import HOUR, MINUTE, format_span
 from docmill.web.site import CurrentOwner, CurrentSite, Site
@@ -373,3 +375,20 @@ def _describe_standing(job: Job) -> tuple[str, str]:
         count = about.get(CHECK) or 0
         return (f"{count} to check", "warm") if count else ("nothing to check", "meta")
     return str(about[STATE]), "good" if about[STATE] == APPROVED else "bad"
+
+
+@router.post("/queue/samples")
+async def try_sample(request: Request, site: CurrentSite, owner: CurrentOwner) -> Response:
+    """One of our own documents, as if the owner had uploaded it; leads to its job."""
+    sent = dict(parse_qsl((await json_body.read_limited(request)).decode("utf-8", "replace")))
+    sample = SAMPLES.get(sent.get("sample", ""))
+    if sample is None or sample.pipeline not in site.catalog.accepts:
+        raise DocmillError("NO_FILE")
+    await check_sender(request, site, owner)
+    stage = FileStage(site.store, sample.filename, max_bytes=site.config.max_upload_bytes)
+    async with on_failure(stage.abort):
+        await stage.write(sample.read())
+        staged = await stage.finish()
+    wanted = JobRequest(owner, sample.pipeline, source="upload")
+    accepted = await accept.accept(site.find(Acceptor), staged, wanted)
+    return RedirectResponse(f"/jobs/{accepted.job.id}", status_code=303)

@@ -6,9 +6,11 @@ Everything that comes from a document is escaped here, once.
 import json
 import re
 from collections.abc import Iterator
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from markupsafe import Markup, escape
+
+from docmill.core.json_values import is_list, is_object
 
 NODES: Final = 1500
 DEEPEST: Final = 40
@@ -49,24 +51,24 @@ class TreeDrawing:
 
     def _item(self, name: str, value: Any, *, depth: int) -> Markup:
         self._left -= 1
-        if not isinstance(value, dict | list) or not value or depth >= DEEPEST:
+        if not (is_object(value) or is_list(value)) or not value or depth >= DEEPEST:
             return Markup('<li><span class="k">{}</span> {}</li>').format(name, _draw_plain(value))
         return Markup(
             '<li><details{}><summary><span class="k">{}</span> <span class="meta">{}</span>'
             "</summary>{}</details></li>"
         ).format(
-            Markup(" open") if depth == 0 and len(cast(list[Any], value)) <= 12 else "",
+            Markup(" open") if depth == 0 and len(value) <= 12 else "",
             name,
-            _describe_count(cast(Any, value)),
+            _describe_count(value),
             self._children(value, depth + 1),
         )
 
 
 def _list_items(value: Any) -> Iterator[tuple[str, Any]]:
-    if isinstance(value, dict):
-        yield from cast(dict[str, Any], value).items()
+    if is_object(value):
+        yield from value.items()
     else:
-        yield from ((str(number), each) for number, each in enumerate(cast(list[Any], value), 1))
+        yield from ((str(number), each) for number, each in enumerate(value, 1))
 
 
 def _describe_count(value: dict[str, Any] | list[Any]) -> str:

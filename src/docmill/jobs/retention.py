@@ -1,30 +1,30 @@
 """Upkeep: jobs of dead workers are rescued, old files and orphans are removed, once and again."""
 
 import asyncio
-import random
 import time
 from collections.abc import Awaitable, Callable, Coroutine
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Final
 
 import psycopg
 import structlog
+from psycopg.rows import class_row
 
 from docmill.core import failpoints, installed, plugins
 from docmill.core.faults import DocmillError
+from docmill.core.jitter import jitter
 from docmill.core.retention import DueWhen, RetentionRules, SweptCount
-from docmill.db.pool import Connection, Outage
+from docmill.db.pool import Connection, Outage, Pool
 from docmill.documents import direct, queries
 from docmill.jobs import sweep as sweeping
-from docmill.jobs import sweeps
 from docmill.jobs.event_archive import archive_events
-from docmill.jobs.sweeps import SweepTotals
 from docmill.queue import spool, steps
 from docmill.queue.rescue import Upkeep, fail_waiting_jobs, rescue_jobs
 from docmill.services import broker, model_calls
 from docmill.storage.contract import Store
+from docmill.web.params import Instant
 
 log = structlog.get_logger()
 
@@ -73,7 +73,7 @@ async def _repeat(name: str, task: Task, every: timedelta, upkeep: Upkeep) -> No
         except DocmillError as exc:
             log.warning("upkeep.waits", code=exc.fault.code, detail=exc.detail)
             seconds = min(seconds, AGAIN_SECONDS)
-        await asyncio.sleep(seconds * random.uniform(0.8, 1.2))  # noqa: S311
+        await asyncio.sleep(seconds * jitter())
 
 
 class SweepSchedule:
@@ -84,11 +84,11 @@ class SweepSchedule:
         self._pressed_at: float | None = None
 
     async def __call__(self, upkeep: Upkeep) -> None:
-        asked = await sweeps.take_asked(upkeep.pool)
+        asked = await take_asked_sweep(upkeep.pool)
         if asked:
             await sweep(upkeep, asked)
         if by := await self._find_reason(upkeep):
-            await sweep(upkeep, await sweeps.begin(upkeep.pool, by))
+            await sweep(upkeep, await begin_sweep(upkeep.pool, by))
 
     async def _find_reason(self, upkeep: Upkeep) -> str:
         now, every = time.monotonic(), upkeep.sweep_every
@@ -107,11 +107,24 @@ async def is_pressed(rules: RetentionRules | None, store: Store) -> bool:
     return rules is not None and rules.is_pressed(await store.fullness())
 
 
+@dataclass(frozen=True, slots=True)
+class SweepTotals:
+    """What one sweep took. `pressed`: shorter periods held, as the disk was too full."""
+
+    pressed: bool = False
+    uploads: int = 0
+    upload_bytes: int = 0
+    results: int = 0
+    result_bytes: int = 0
+    events: int = 0
+    orphans: int = 0
+
+
 async def sweep(upkeep: Upkeep, sweep_id: int | None = None) -> SweepTotals:
     """Retention. It may be killed anywhere, and goes on with the next one."""
     pool, store, rules = upkeep.pool, upkeep.store, upkeep.retention or RetentionRules()
     if sweep_id is None:
-        sweep_id = await sweeps.begin(pool, SCHEDULE)
+        sweep_id = await begin_sweep(pool, SCHEDULE)
     pressed = await is_pressed(upkeep.retention, store)
     if pressed:
         log.warning("retention.pressed", used=await store.fullness(), limit=rules.pressure)
@@ -131,7 +144,7 @@ async def sweep(upkeep: Upkeep, sweep_id: int | None = None) -> SweepTotals:
     totals = SweepTotals(
         pressed, uploads.count, uploads.bytes, results.count, results.bytes, events, orphans
     )
-    await sweeps.end(pool, sweep_id, totals)
+    await end_sweep(pool, sweep_id, totals)
     log.info("upkeep.swept", sweep=sweep_id, **asdict(totals))
     return totals
 
@@ -208,3 +221,91 @@ DELETE_OLD_DELETIONS: Final = "DELETE FROM job_deletions WHERE deleted_at < now(
 async def delete_old_deletions(conn: Connection, keep: timedelta) -> int:
     """Pages that were away for longer have been loaded again meanwhile."""
     return (await conn.execute(DELETE_OLD_DELETIONS, (keep,))).rowcount
+
+
+ASK_SWEEP: Final = """
+INSERT INTO sweeps (asked_by)
+SELECT %(by)s WHERE NOT EXISTS (SELECT FROM sweeps WHERE started_at IS NULL)
+RETURNING id
+"""
+
+
+async def ask_sweep(conn: Connection, by: str) -> bool:
+    """Whoever does the upkeep begins within seconds. False where one is asked for already."""
+    return (await conn.execute(ASK_SWEEP, {"by": by})).rowcount == 1
+
+
+# One that was begun and did not end is taken again: who had it is dead.
+TAKE_SWEEP: Final = """
+UPDATE sweeps SET started_at = now() WHERE id = (
+    SELECT id FROM sweeps
+     WHERE ended_at IS NULL AND (started_at IS NULL OR started_at < now() - %s)
+     ORDER BY id LIMIT 1 FOR UPDATE SKIP LOCKED)
+RETURNING id
+"""
+LONGEST_SWEEP: Final = timedelta(hours=1)
+
+
+async def take_asked_sweep(pool: Pool) -> int | None:
+    async with pool.connection() as conn:
+        row = await (await conn.execute(TAKE_SWEEP, (LONGEST_SWEEP,))).fetchone()
+    return row[0] if row else None
+
+
+BEGIN_SWEEP: Final = "INSERT INTO sweeps (asked_by, started_at) VALUES (%s, now()) RETURNING id"
+FORGET_SWEEPS: Final = """
+DELETE FROM sweeps WHERE id <= (SELECT id FROM sweeps ORDER BY id DESC OFFSET %s LIMIT 1)
+"""
+SWEEPS_KEPT: Final = 200
+
+
+async def begin_sweep(pool: Pool, by: str) -> int:
+    async with pool.connection() as conn:
+        await conn.execute(FORGET_SWEEPS, (SWEEPS_KEPT,))
+        row = await (await conn.execute(BEGIN_SWEEP, (by,))).fetchone()
+    assert row is not None
+    return row[0]
+
+
+END_SWEEP: Final = """
+UPDATE sweeps SET ended_at = now(), pressed = %(pressed)s, uploads = %(uploads)s,
+       upload_bytes = %(upload_bytes)s, results = %(results)s, result_bytes = %(result_bytes)s,
+       events = %(events)s, orphans = %(orphans)s
+ WHERE id = %(id)s
+"""
+
+
+async def end_sweep(pool: Pool, sweep_id: int, totals: SweepTotals) -> None:
+    async with pool.connection() as conn:
+        await conn.execute(END_SWEEP, {"id": sweep_id, **asdict(totals)})
+
+
+@dataclass(frozen=True, slots=True)
+class SweepLine:
+    """`started_at` is null while it waits for whoever does the upkeep."""
+
+    id: int
+    asked_at: Instant
+    asked_by: str
+    started_at: Instant | None
+    ended_at: Instant | None
+    pressed: bool
+    uploads: int
+    upload_bytes: int
+    results: int
+    result_bytes: int
+    events: int
+    orphans: int
+
+
+LIST_SWEEPS: Final = """
+SELECT id, asked_at, asked_by, started_at, ended_at, pressed, uploads, upload_bytes, results,
+       result_bytes, events, orphans
+  FROM sweeps ORDER BY id DESC LIMIT %s
+"""
+
+
+async def list_sweeps(conn: Connection, limit: int) -> list[SweepLine]:
+    """The newest first."""
+    async with conn.cursor(row_factory=class_row(SweepLine)) as cur:
+        return await (await cur.execute(LIST_SWEEPS, (limit,))).fetchall()

@@ -15,7 +15,7 @@ from docmill.cli.console import err, out, say_json
 from docmill.cli.files import (
     ENDINGS,
     OpenDocument,
-    Unreadable,
+    UnreadableFileError,
     list_documents,
     open_document,
     printable_path,
@@ -256,7 +256,7 @@ class Submitter:
             for path in batch:
                 try:
                     documents.append(stack.enter_context(open_document(path)))
-                except Unreadable as exc:
+                except UnreadableFileError as exc:
                     rows[path] = SubmittedFile(str(path), False, message=str(exc))
             if documents:
                 rows |= await self._ask(client, documents)

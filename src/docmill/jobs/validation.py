@@ -13,7 +13,7 @@ from typing import Any, Final, Self
 import structlog
 
 from docmill.core.installed import find_rooms
-from docmill.core.jobs import Claimed
+from docmill.core.jobs import Claimed, ignore_progress
 from docmill.core.plugins import Artifact, Reference, Validator, resolve
 from docmill.sandbox.limits import RunLimits
 from docmill.sandbox.outcome import RunFailed, RunReturned, Task
@@ -61,7 +61,7 @@ class ArtifactValidators:
             return {"reason": f"more than {MAX_BYTES >> 20} MB"}
         task = Task(validator.name, "artifact", artifact.content_type, mapping=mapping)
         with _open_for_reading(artifact.content) as document:
-            ran = await self.pool.run(task, document, _ignore_progress)
+            ran = await self.pool.run(task, document, ignore_progress)
         if isinstance(ran, RunFailed):
             log.warning("check.failed", mapping=mapping, error=ran.code, detail=ran.detail)
             return {"reason": "the checker stopped"}
@@ -83,7 +83,3 @@ def _open_for_reading(content: bytes) -> Generator[int]:
         yield document
     finally:
         os.close(document)
-
-
-def _ignore_progress(_percent: int, _stage: str) -> None:
-    """Nobody watches so short a run."""

@@ -7,7 +7,7 @@ import typer
 
 from docmill.cli.console import say, say_json
 from docmill.cli.options import AsJson
-from docmill.cli.remote import RemoteClient, Token, Url
+from docmill.cli.remote import RemoteClient, Token, Url, ask_once
 from docmill.client.asynchronous import HERE
 from docmill.owners.fields import BY_NAME, FIELDS, SettingKind
 
@@ -24,7 +24,7 @@ CALIBRATED: Final = {"invoices": "/api/reviews/calibrate", "trades": "/api/trade
 @app.command()
 def show(as_json: AsJson = False, url: Url = HERE, token: Token = None) -> None:
     """Show your settings."""
-    _print(asyncio.run(_ask(RemoteClient(url, token), "GET")), as_json=as_json)
+    _print(ask_once(url, token, "GET", ADDRESS), as_json=as_json)
 
 
 @app.command("set")
@@ -49,7 +49,7 @@ def set_values(
     changes: dict[str, Any] = {}
     for value in values:
         _add_change(changes, value)
-    changed = asyncio.run(_ask(RemoteClient(url, token), "PATCH", json=changes))
+    changed = ask_once(url, token, "PATCH", ADDRESS, json=changes)
     _print(changed, as_json=as_json)
 
 
@@ -78,11 +78,6 @@ def _read_share(text: str) -> float:
         return float(text)
     except ValueError as exc:
         raise typer.BadParameter(f"{text!r} is no number like 0.8.", param_hint="VALUE") from exc
-
-
-async def _ask(client: RemoteClient, method: str, **given: Any) -> dict[str, Any]:
-    async with client:
-        return await client.ask(method, ADDRESS, **given)
 
 
 def _print(found: dict[str, Any], *, as_json: bool) -> None:

@@ -17,11 +17,12 @@ from docmill.core.owners import Owner
 from docmill.core.reliability import draw_reliability
 from docmill.core.scoring import Step
 from docmill.core.texts import clean_text
-from docmill.invoices import calibrate_api, formats
+from docmill.invoices import api as invoices_api
+from docmill.invoices import formats
 from docmill.jobs.experience_shapes import TouchlessAnswer
 from docmill.owners import fields, settings
 from docmill.owners.fields import FIELDS, SettingField, SettingKind
-from docmill.trades import touchless_api
+from docmill.trades import api as trades_api
 from docmill.web import json_body, render
 from docmill.web.site import CurrentOwner, CurrentSite, Site
 
@@ -106,8 +107,8 @@ async def settings_page(
     values = await _load(site, owner)
     given = {"currency": currency, "day": day}
     promises = {
-        "invoice": await calibrate_api.show_touchless(site, owner),
-        "trade": await touchless_api.show_trades_touchless(site, owner),
+        "invoice": await invoices_api.show_touchless(site, owner),
+        "trade": await trades_api.show_trades_touchless(site, owner),
     }
     form = SentForm("", given, _read_back(back))
     return _render(site, values, form, saved=saved, promises=promises)

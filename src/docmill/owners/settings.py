@@ -2,9 +2,10 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict
-from typing import Any, cast
+from typing import Any
 
 from docmill.core.faults import DocmillError
+from docmill.core.json_values import as_object, is_object
 from docmill.core.owners import Owner
 from docmill.db.pool import Connection, read_connection, write
 from docmill.documents import queries
@@ -56,10 +57,8 @@ def merge_changes(values: Mapping[str, Any], changes: Mapping[str, Any]) -> Valu
     for name, change in changes.items():
         if change is None:
             merged.pop(name, None)
-        elif isinstance(change, dict):
-            known = merged.get(name)
-            inner = cast("Values", known) if isinstance(known, dict) else {}
-            merged[name] = merge_changes(inner, cast("Values", change))
+        elif is_object(change):
+            merged[name] = merge_changes(as_object(merged.get(name)), change)
         else:
             merged[name] = change
     return merged

@@ -33,7 +33,7 @@ from docmill.queue import rescue
 from docmill.settings import Settings, read_settings
 from docmill.storage import open_store
 from docmill.storage.contract import ObjectInfo, Store
-from docmill.storage.copying import copy_store
+from docmill.storage.moving import copy_store
 
 DUMP: Final = "database.dump"
 ABOUT: Final = "backup.json"

@@ -5,7 +5,7 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Annotated, Any, Final, cast
+from typing import Any, Final, cast
 from urllib.parse import urlsplit
 
 import typer
@@ -13,6 +13,8 @@ from pydantic import AliasChoices, BaseModel, SecretStr
 from rich.text import Text
 
 from docmill.cli.console import complain, out, say, say_json
+from docmill.cli.options import AsJson
+from docmill.core.json_values import is_object
 from docmill.settings import CONFIG, PREFIX, ConfigError, Settings, fields, read_settings
 
 app = typer.Typer(
@@ -21,7 +23,6 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 MASK: Final = "********"
 
 
@@ -36,7 +37,7 @@ class SettingRow:
 
 
 @app.command()
-def show(as_json: Json = False) -> None:
+def show(as_json: AsJson = False) -> None:
     """Show every setting: its value, where it comes from, what it is for.
 
     Secrets are masked. Environment variables come before docmill.toml (or the file that
@@ -58,7 +59,7 @@ def show(as_json: Json = False) -> None:
 
 
 @app.command()
-def check(as_json: Json = False) -> None:
+def check(as_json: AsJson = False) -> None:
     """Check the configuration: exit 0 when docmill could start with it, 1 with every mistake."""
     try:
         read_settings()
@@ -118,9 +119,8 @@ def mask(value: Any, *, address: bool) -> Any:
         return _hide_password(value.get_secret_value()) if address else MASK
     if isinstance(value, str) and "@" in value:
         return _hide_password(value)
-    if isinstance(value, dict):
-        parts = cast("dict[str, Any]", value)
-        return {key: mask(part, address=False) for key, part in parts.items()}
+    if is_object(value):
+        return {key: mask(part, address=False) for key, part in value.items()}
     if isinstance(value, BaseModel):
         return value.model_dump(mode="json")
     return str(value) if isinstance(value, Path) else value

@@ -14,6 +14,7 @@ from rich.table import Table
 
 from docmill.app import StartError
 from docmill.cli.console import out, say, say_json
+from docmill.cli.options import AsJson
 from docmill.core import installed, plugins
 from docmill.core.scoring import JudgedValue, Step, list_steps, tally, tally_sure
 from docmill.processes import read
@@ -52,7 +53,7 @@ def evaluate(
     ] = None,
     html: Annotated[Path | None, typer.Option(help="Write a report with the pages.")] = None,
     jobs: Annotated[int, typer.Option(min=1, help="Files at a time.")] = read.CPUS,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Score a folder of documents whose values you know.
 

@@ -14,6 +14,7 @@ from docmill import app
 from docmill.cli.console import say
 from docmill.cli.options import Host
 from docmill.core.faults import DocmillError
+from docmill.core.jobs import ignore_progress
 from docmill.core.meters import Meters
 from docmill.core.parts import Parts
 from docmill.core.plugins import PDF
@@ -97,7 +98,7 @@ def make_converter(sandbox: SandboxPool, slots: int) -> Convert:
         options = {"profile": profile} if profile else {}
         task = Task(PIPELINE, "invoice.pdf", PDF, mapping=mapping, options=options)
         async with room:
-            ran = await sandbox.run(task, document, _ignore_progress)
+            ran = await sandbox.run(task, document, ignore_progress)
         if isinstance(ran, RunFailed):
             raise ran.as_fault()
         if ran.about.refusal:
@@ -110,7 +111,3 @@ def make_converter(sandbox: SandboxPool, slots: int) -> Convert:
 def _gateway_limits(settings: Settings) -> RunLimits:
     limits = app.sandbox_limits(settings)
     return dataclasses.replace(limits, total=min(limits.total, LONGEST))
-
-
-def _ignore_progress(_percent: int, _stage: str) -> None:
-    """Nobody watches a conversion of the gateway."""

@@ -8,11 +8,12 @@ import sys
 from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Final
 
 import typer
 
 from docmill.cli.console import err, say, say_json
+from docmill.cli.options import AsJson
 from docmill.core.faults import CommandError
 
 app = typer.Typer(
@@ -21,7 +22,6 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
 )
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 # Written by `make lock`: names, versions and sha256 sums, the same as in requirements.lock.
 PINS: Final = Path(__file__).with_name("models.lock")

@@ -12,19 +12,19 @@ import typer
 
 from docmill.app import App, list_sources, open_app
 from docmill.cli.console import say, say_json
-from docmill.cli.options import Data
+from docmill.cli.options import AsJson, Data
 from docmill.cli.tables import print_rows
 from docmill.core import owners
 from docmill.core.documents import BUCKET
 from docmill.core.faults import CommandError
 from docmill.core.installed import StartError
 from docmill.documents import poller
+from docmill.documents.bucket_monitor import WatchedBucket, WatchedBuckets
 from docmill.documents.buckets import BucketCount
 from docmill.documents.places import INCOMING
 from docmill.documents.poller import Bucket
 from docmill.documents.reconcile import keep_polling, reconcile
-from docmill.documents.sources import Source
-from docmill.documents.watched import WatchedBucket, WatchedBuckets
+from docmill.documents.sources import BucketSource
 from docmill.processes import database
 from docmill.processes.alone import run_parts
 from docmill.processes.health import with_health
@@ -39,8 +39,6 @@ log = structlog.get_logger()
 COLUMNS: Final = ("source", "prefix", "objects", "done", "failed", "waiting", "unknown", "missing")
 FOLDER_SECONDS: Final = 2.0
 BUCKET_SECONDS: Final = 30.0
-
-Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 
 
 def poll_bucket(
@@ -63,7 +61,7 @@ def poll_bucket(
 def reconcile_bucket(
     source: Annotated[str | None, typer.Option(help="Only this one of several.")] = None,
     data: Data = None,
-    as_json: Json = False,
+    as_json: AsJson = False,
 ) -> None:
     """Count the objects of the buckets against the database; exit 1 when they disagree.
 
@@ -93,7 +91,9 @@ async def _reconcile(settings: Settings, name: str | None) -> list[tuple[str, Bu
         ]
 
 
-async def _count_bucket(settings: Settings, services: App, source: Source) -> list[BucketCount]:
+async def _count_bucket(
+    settings: Settings, services: App, source: BucketSource
+) -> list[BucketCount]:
     bucket = open_bucket(settings, services, source)
     try:
         return await reconcile(bucket)
@@ -147,7 +147,7 @@ def check_pipelines(settings: Settings, services: App) -> None:
             )
 
 
-def open_bucket(settings: Settings, services: App, source: Source) -> Bucket:
+def open_bucket(settings: Settings, services: App, source: BucketSource) -> Bucket:
     store = open_store(source.address)
     if isinstance(store, LocalStore):  # so that people find where to drop a file
         (store.root / INCOMING).mkdir(exist_ok=True)
@@ -179,7 +179,9 @@ async def open_poller(
     yield parts
 
 
-async def _keep_polling(settings: Settings, services: App, source: Source, life: PartLife) -> None:
+async def _keep_polling(
+    settings: Settings, services: App, source: BucketSource, life: PartLife
+) -> None:
     """What is under way ends at its next step, and goes on later."""
     bucket = open_bucket(settings, services, source)
     life.up()

@@ -21,7 +21,7 @@ from docmill.cli.console import complain, err, say, say_json
 from docmill.cli.files import (
     ENDINGS,
     OpenDocument,
-    Unreadable,
+    UnreadableFileError,
     list_documents,
     open_document,
     printable_path,
@@ -245,7 +245,7 @@ class FileReader:
             try:
                 with open_document(path) as document:
                     row = await self._read_one(document, sandbox)
-            except Unreadable as exc:
+            except UnreadableFileError as exc:
                 self.unreadable += 1
                 complain(f"{printable_path(path)}: {exc}")
             else:

@@ -15,9 +15,11 @@ import typer
 from docmill import __version__
 from docmill import app as composition
 from docmill.cli.console import complain, say, say_json
-from docmill.cli.files import Unreadable, open_document
+from docmill.cli.files import UnreadableFileError, open_document
 from docmill.cli.options import AsJson, Data
 from docmill.core.faults import CommandError
+from docmill.core.jobs import ignore_progress
+from docmill.core.json_values import as_object
 from docmill.db import audit
 from docmill.db.audit import AuditedAction
 from docmill.documents import confined
@@ -124,7 +126,7 @@ def _hash_file(path: Path) -> str:
     try:
         with open_document(path) as document:
             return document.sha256()
-    except Unreadable as exc:
+    except UnreadableFileError as exc:
         raise CommandError(f"{path} {exc}\nCheck its name.") from exc
 
 
@@ -180,7 +182,7 @@ async def _read_again(
     with open_document(source) as document:
         async with SandboxPool(limits, pipelines=[name]) as sandbox:
             reader = ConfinedReader(sandbox, confined.load_catalog(name), request)
-            ran = await reader.read(document, statement["source"]["sha256"], note=_ignore_progress)
+            ran = await reader.read(document, statement["source"]["sha256"], note=ignore_progress)
     if isinstance(ran, RunFailed):
         return [VerifiedFact("again", False, f"Read again it fails: {ran.message} ({ran.detail}).")]
     return _compare_bytes(statement, ran)
@@ -216,13 +218,9 @@ def _find_profile(results: Sequence[Path]) -> dict[str, Any]:
             found: Any = json.loads(_read(path))
         except ValueError:
             continue
-        if isinstance(found, dict) and found.get("profile"):  # pyright: ignore[reportUnknownMemberType]
-            return {"profile": found["profile"]}
+        if profile := as_object(found).get("profile"):
+            return {"profile": profile}
     return {}
-
-
-def _ignore_progress(_percent: int, _stage: str) -> None:
-    """Nobody watches."""
 
 
 def _print_findings(checked: VerifiedFiles) -> None:

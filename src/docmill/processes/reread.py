@@ -14,7 +14,7 @@ from uuid import UUID
 from docmill import app
 from docmill.core import installed, plugins
 from docmill.core.faults import FAULTS, DocmillError
-from docmill.core.jobs import Claimed, DocumentId, Job, JobId
+from docmill.core.jobs import Claimed, DocumentId, Job, JobId, ignore_progress
 from docmill.core.owners import OwnerKey
 from docmill.db.pool import Pool, open_pool
 from docmill.documents.places import PlacedStore
@@ -56,7 +56,7 @@ class StoredFile:
         )  # fmt: skip
 
     @classmethod
-    def told(cls, job: Mapping[str, Any]) -> "StoredFile":
+    def from_api(cls, job: Mapping[str, Any]) -> "StoredFile":
         """A job as the API shows it."""
         return cls(
             JobId(UUID(job["id"])), job["pipeline"], job["original_filename"],
@@ -120,7 +120,7 @@ class StoredReader:
             task = Task(job.pipeline, job.original_filename, job.content_type, job.sha256,
                         options=told)  # fmt: skip
             host = ServiceHost(self.asked, job, file.fileno()) if self.asked else None
-            ran = await self.sandbox.run(task, file.fileno(), _ignore_progress, host=host)
+            ran = await self.sandbox.run(task, file.fileno(), ignore_progress, host=host)
         if isinstance(ran, RunFailed):
             return None, f"{ran.message} ({ran.detail})"
         return json.loads(ran.data), ""
@@ -142,10 +142,6 @@ class StoredReader:
                 if room.run_options:
                     told |= await plugins.resolve(room.run_options)(conn, job)
         return replace(job, options=told)
-
-
-def _ignore_progress(_percent: int, _stage: str) -> None:
-    """Nobody watches."""
 
 
 @asynccontextmanager
@@ -174,4 +170,4 @@ async def reread_documents(jobs: Sequence[Mapping[str, Any]]) -> dict[str, Rerea
     url = url or database.find_running(settings.data)
     pipelines = sorted({str(job["pipeline"]) for job in jobs})
     async with open_reader(settings, url, pipelines) as reader:
-        return {job["id"]: await reader.read(StoredFile.told(job)) for job in jobs}
+        return {job["id"]: await reader.read(StoredFile.from_api(job)) for job in jobs}

@@ -17,7 +17,7 @@ from docmill.cli.options import AsJson, Data
 from docmill.cli.tables import print_rows
 from docmill.db import audit
 from docmill.db.audit import AuditedAction
-from docmill.jobs import retention, sweep, sweeps
+from docmill.jobs import retention, sweep
 from docmill.jobs.event_archive import RestoreReport, WantedEvents, restore_events
 from docmill.jobs.sweep import PreviewLine
 from docmill.processes.database import find_database
@@ -97,7 +97,7 @@ def _print_preview(found: dict[str, Any], *, as_json: bool) -> None:
 
 async def _sweep(settings: Settings) -> dict[str, Any]:
     async with _open_upkeep(settings) as upkeep:
-        number = await sweeps.begin(upkeep.pool, name_operator())
+        number = await retention.begin_sweep(upkeep.pool, name_operator())
         done = AuditedAction(name_operator(), "retention.sweep", f"sweep:{number}")
         async with upkeep.pool.connection() as conn:
             await audit.record(conn, done)

@@ -64,7 +64,7 @@ def move_storage(
 async def _move(
     settings: Settings, source: str, target: str, *, dry_run: bool, quiet: bool
 ) -> dict[str, Any]:
-    async with _opened(source) as old, _opened(target) as new:
+    async with _open_place(source) as old, _open_place(target) as new:
         if old.name == new.name:
             raise CommandError(f"FROM and TO are the same store: {old.name}\nName two stores.")
         found = await measure_store(old)
@@ -75,7 +75,7 @@ async def _move(
 
 
 @asynccontextmanager
-async def _opened(place: str) -> AsyncGenerator[Store]:
+async def _open_place(place: str) -> AsyncGenerator[Store]:
     try:
         store = open_store(place)
     except OSError as exc:
@@ -91,8 +91,8 @@ async def _check_settings(settings: Settings, old: Store, new: Store) -> None:
     """Nothing moves to where the processes do not look: their settings are ours."""
     if settings.store_also:
         async with (
-            _opened(docmill_app.find_store(settings)) as first,
-            _opened(settings.store_also) as also,
+            _open_place(docmill_app.find_store(settings)) as first,
+            _open_place(settings.store_also) as also,
         ):
             if (first.name, also.name) == (new.name, old.name):
                 return

@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
+from datetime import timedelta
 from functools import partial
 
 from docmill import app
@@ -9,13 +10,15 @@ from docmill.app import App
 from docmill.cli.options import Data
 from docmill.jobs import retention
 from docmill.processes.alone import run_alone
-from docmill.processes.deliver import deliver_webhooks
 from docmill.processes.health import with_health
 from docmill.processes.logs import log_to_stderr
 from docmill.processes.supervise import PartLife, ProcessPart, StopSignal, run_until_stopped
 from docmill.queue import leases
 from docmill.queue.rescue import Upkeep
+from docmill.services.outbound import OutboundClient, read_rules
 from docmill.settings import Settings, read_settings
+from docmill.webhooks.deliver import Deliverer, DeliveryRules
+from docmill.webhooks.manage import ALLOW_SETTING
 
 # What every worker does: only who is on the same machine knows at once that another has died.
 RESCUE = "rescue"
@@ -58,3 +61,14 @@ def list_worker_parts(settings: Settings, services: App, care: Upkeep) -> list[P
 async def run_loop(loop: Callable[[], Awaitable[None]], life: PartLife) -> None:
     life.up()
     await loop()
+
+
+async def deliver_webhooks(settings: Settings, services: App, life: PartLife) -> None:
+    """Until a stop: then what is under way ends, and what is not is left for others."""
+    rules = DeliveryRules(keep=timedelta(days=settings.keep_deliveries_days))
+    allowed = read_rules(ALLOW_SETTING, settings.webhook_allow)
+    async with OutboundClient(allowed, timeout=rules.timeout) as client:
+        deliverer = Deliverer(services.pool, client, rules, services.listen_url)
+        life.stop_with(deliverer.stop)
+        life.up()
+        await deliverer.run()

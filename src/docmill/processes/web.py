@@ -13,14 +13,16 @@ import structlog
 import typer
 
 from docmill import app as docmill_app
+from docmill.accounts.adoption import adopt_sessions
 from docmill.app import App, StartError, check_database, open_app
 from docmill.cli.console import say
 from docmill.cli.options import Data, Host, Port
+from docmill.core import owners
 from docmill.core.faults import CommandError
 from docmill.core.installed import find_rooms
 from docmill.core.parts import OK, Parts
 from docmill.db import migrate
-from docmill.processes import local, poll
+from docmill.processes import poll
 from docmill.processes import services as service_clients
 from docmill.processes.alone import run_alone
 from docmill.processes.database import EmbeddedDatabase, run_embedded
@@ -40,6 +42,7 @@ from docmill.sandbox.pool import SandboxPool
 from docmill.settings import Settings, adapt_for_serve, read_settings
 from docmill.web import server as web_server
 from docmill.web.health import measure
+from docmill.web.middleware import EVERYWHERE
 from docmill.web.probes import Probes
 from docmill.web.readiness import Readiness
 from docmill.web.siblings import merge_metrics
@@ -136,7 +139,7 @@ async def _run_processes(settings: Settings, count: int, stop: StopSignal) -> No
 async def _welcome_once(parts: Parts, settings: Settings, port: int) -> None:
     await wait_until(lambda: parts.states.get("web 1") == OK)
     say(f"docmill is at http://{settings.host}:{port}")
-    local.advise_hosts(settings)
+    advise_hosts(settings)
 
 
 def _serve_in_process(settings: Settings, given: "WebPort") -> None:
@@ -177,7 +180,7 @@ async def _open_services(settings: Settings, stack: AsyncExitStack) -> App:
 async def _open_migrated(settings: Settings, url: str, parts: Parts, stack: AsyncExitStack) -> App:
     try:
         await migrate.migrate(url)
-        await local.take_over_sessions(settings, url)
+        await take_over_sessions(settings, url)
         return await stack.enter_async_context(open_app(settings, url, parts))
     except psycopg.Error as exc:
         raise StartError(
@@ -256,7 +259,7 @@ class _WebServer:
         life.up()
         if not self._welcomed:
             say(f"docmill is at http://{self._settings.host}:{port}")
-            local.advise_hosts(self._settings)
+            advise_hosts(self._settings)
         self._welcomed = True
 
 
@@ -266,3 +269,22 @@ async def _keep_warm_once_used(sandbox: SandboxPool, life: PartLife) -> None:
         life.up()
         await sandbox.started.wait()
     await keep_warm(sandbox, lambda: None, life)
+
+
+async def take_over_sessions(settings: Settings, url: str) -> None:
+    """What sessions in this data folder had uploaded is the one person's.
+
+    Only in the embedded database: one of DATABASE_URL may have other people's sessions in it.
+    """
+    if settings.auth_mode != "local" or settings.database_url:
+        return
+    async with await psycopg.AsyncConnection.connect(url) as conn:
+        count = await adopt_sessions(conn, owners.LOCAL.key)
+    if count:
+        log.info("sessions.taken_over", sessions=count)
+
+
+def advise_hosts(settings: Settings) -> None:
+    """Who listens at all addresses is reached by names nobody told us."""
+    if settings.host in EVERYWHERE and not settings.hosts:
+        say("Only localhost is answered: set DOCMILL_HOSTS to the names and addresses people use.")

@@ -8,12 +8,12 @@ from docmill.client.asynchronous import HERE
 from docmill.jobs.commands import Id, resolve_id
 
 
-def write_receipt(id: Id, output: Output = None, url: Url = HERE, token: Token = None) -> None:  # noqa: A002
+def write_receipt(job_id: Id, output: Output = None, url: Url = HERE, token: Token = None) -> None:
     """Print the receipt of a job's result, or write it to a file.
 
     docmill receipt 3f2a -o 3f2a.receipt.json
     """
-    receipt = asyncio.run(_fetch_receipt(RemoteClient(url, token), id))
+    receipt = asyncio.run(_fetch_receipt(RemoteClient(url, token), job_id))
     with open_output(output) as file:
         file.write(receipt)
 

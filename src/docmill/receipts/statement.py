@@ -15,6 +15,8 @@ from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 from cryptography.hazmat.primitives.serialization import load_pem_public_key
 
+from docmill.core.json_values import as_object
+
 TYPE: Final = "docmill-receipt"
 FORMAT: Final = 1
 ALGORITHM: Final = "Ed25519"
@@ -115,7 +117,7 @@ def _parse(receipt: bytes) -> dict[str, Any]:
         same = write_canonical(found) == receipt
     except (ValueError, TypeError, RecursionError) as exc:
         raise BadReceiptError("it is not a receipt, or was cut or changed") from exc
-    parts = cast("dict[str, Any]", found) if isinstance(found, dict) else {}
+    parts = as_object(found)
     if not all(isinstance(parts.get(name), dict) for name in ("statement", "signature")):
         raise BadReceiptError("it is not a receipt")
     if not same:

@@ -67,7 +67,7 @@ class RunChannel(asyncio.Protocol):
         try:
             for frame in self._splitter.feed(data):
                 self._hear(frame)
-        except protocol.MalformedFrame as exc:
+        except protocol.MalformedFrameError as exc:
             self.wrong = f"broke the channel: {exc}"
             self.hang_up()
 
@@ -115,18 +115,18 @@ class RunChannel(asyncio.Protocol):
         seconds = self.heard_at - self.began_at
         # Twice what an honest child can send: a flood would take the time of the other runs.
         if self._spoken > 2 * (protocol.SPARE_STAGES + seconds / protocol.PACE_SECONDS):
-            raise protocol.MalformedFrame("too much progress")
+            raise protocol.MalformedFrameError("too much progress")
 
     def _hear_pages(self, frame: Frame) -> None:
         self._count_word()
         if len(frame.payload) != protocol.PAGES.size:
-            raise protocol.MalformedFrame("pages without a number")
+            raise protocol.MalformedFrameError("pages without a number")
         (self.pages,) = protocol.PAGES.unpack(frame.payload)
 
     def _hear_progress(self, frame: Frame) -> None:
         self._count_word()
         if not frame.payload or frame.payload[0] > 100:
-            raise protocol.MalformedFrame("progress without a percentage")
+            raise protocol.MalformedFrameError("progress without a percentage")
         self._percent = max(self._percent, frame.payload[0])
         self._progress(self._percent, clean_line(frame.payload[1:].decode(errors="replace"), 100))
 
@@ -136,9 +136,9 @@ class RunChannel(asyncio.Protocol):
         self._asked += 1
         self._asked_bytes += len(frame.payload)
         if self.is_answering or self._transport.get_write_buffer_size():
-            raise protocol.MalformedFrame("a question before the last answer was taken")
+            raise protocol.MalformedFrameError("a question before the last answer was taken")
         if self._asked > protocol.MOST_ASKED or self._asked_bytes > protocol.MOST_ASKED_BYTES:
-            raise protocol.MalformedFrame("too many questions")
+            raise protocol.MalformedFrameError("too many questions")
         self._answering = asyncio.create_task(self._answer(*_parse_question(frame.payload)))
         self._answering.add_done_callback(self._note_end_of_answer)
 
@@ -166,7 +166,7 @@ def _parse_question(payload: bytes) -> tuple[str, Any]:
         words: dict[str, Any] = dict(json.loads(payload))
         return clean_line(str(words["service"]), 50), words["request"]
     except (ValueError, TypeError, KeyError, RecursionError):
-        raise protocol.MalformedFrame("a question that can't be read") from None
+        raise protocol.MalformedFrameError("a question that can't be read") from None
 
 
 def _pack_answer(words: dict[str, Any]) -> bytes:

@@ -68,7 +68,7 @@ LONGEST: Final[Mapping[FrameKind, int]] = {
 }
 
 
-class MalformedFrame(ValueError):  # noqa: N818  it names what came, as DocmillError does
+class MalformedFrameError(ValueError):
     """What arrived is not a frame that may arrive here."""
 
 
@@ -85,7 +85,7 @@ def pack(kind: FrameKind, payload: bytes) -> bytes:
 def pack_header(kind: FrameKind, length: int) -> bytes:
     """The header alone, for a payload too long to copy."""
     if length > LONGEST[kind]:
-        raise MalformedFrame(f"{kind.name} of {length} bytes, at most {LONGEST[kind]}")
+        raise MalformedFrameError(f"{kind.name} of {length} bytes, at most {LONGEST[kind]}")
     return HEADER.pack(kind, length)
 
 
@@ -94,9 +94,9 @@ def parse_header(header: bytes, kinds: frozenset[FrameKind]) -> tuple[FrameKind,
     number, length = HEADER.unpack(header)
     kind = next((kind for kind in kinds if kind == number), None)
     if kind is None:
-        raise MalformedFrame(f"kind {number}")
+        raise MalformedFrameError(f"kind {number}")
     if length > LONGEST[kind]:
-        raise MalformedFrame(f"{kind.name} of {length} bytes, at most {LONGEST[kind]}")
+        raise MalformedFrameError(f"{kind.name} of {length} bytes, at most {LONGEST[kind]}")
     return kind, length
 
 

@@ -3,7 +3,9 @@
 import json
 import math
 from collections.abc import Iterator, Mapping
-from typing import Any, Final, NoReturn, cast
+from typing import Any, Final, NoReturn
+
+from docmill.core.json_values import is_list, is_object
 
 # What a run can use of one answer; a document of the length that is sent gives far less.
 MOST_CHARS: Final = 2_000_000
@@ -28,9 +30,9 @@ def parse_object(text: str) -> dict[str, Any]:
         parse_constant=_refuse_constant,
         object_pairs_hook=_make_object,
     )
-    if not isinstance(value, dict):
+    if not is_object(value):
         raise ValueError("it is no object")
-    return cast("dict[str, Any]", value)
+    return value
 
 
 def _parse_float(text: str) -> float:
@@ -63,10 +65,10 @@ def _find_mismatches(value: Any, schema: Mapping[str, Any], where: str) -> Itera
         yield f"{where} is none of those offered"
     elif isinstance(value, str) and len(value) > LONGEST_TEXT:
         yield f"{where} is too long"
-    elif isinstance(value, dict):
-        yield from _check_object(cast("dict[str, Any]", value), schema, where)
-    elif isinstance(value, list):
-        yield from _check_list(cast("list[Any]", value), schema, where)
+    elif is_object(value):
+        yield from _check_object(value, schema, where)
+    elif is_list(value):
+        yield from _check_list(value, schema, where)
 
 
 def _check_object(value: Mapping[str, Any], schema: Mapping[str, Any], where: str) -> Iterator[str]:

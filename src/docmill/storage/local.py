@@ -20,6 +20,7 @@ from typing import BinaryIO, Final
 
 import structlog
 
+from docmill.core.json_values import as_object
 from docmill.storage.contract import CHUNK, PAGE, Metadata, ObjectInfo, Writer, merge_metadata
 from docmill.storage.names import is_hidden, key_of, name_of
 from docmill.storage.retry import as_fault, call_with_retries
@@ -190,8 +191,7 @@ def read_metadata(path: Path) -> dict[str, str]:
         with open_plain(sidecar_path(path)) as file:
             text = file.read(LONGEST_SIDECAR + 1)
         parsed = json.loads(text) if len(text) <= LONGEST_SIDECAR else None
-        if isinstance(parsed, dict):
-            return {str(name): str(value) for name, value in parsed.items()}  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+        return {name: str(value) for name, value in as_object(parsed).items()}
     return {}
 
 

@@ -1,4 +1,4 @@
-"""Objects go from one store to another, one by one, while both are read.
+"""Objects go from one store to another, one by one, while both are read; moved, or copied.
 
 What is still to do is what still lies at the source: a move that was killed goes on by starting
 again. An object leaves its source after its copy was read back and has the same hash.
@@ -6,17 +6,20 @@ again. An object leaves its source after its copy was read back and has the same
 
 import asyncio
 import hashlib
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Collection, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
 from docmill.core import failpoints
+from docmill.core.cleanup import on_failure
 from docmill.core.faults import DocmillError
 from docmill.storage.contract import Metadata, ObjectInfo, Store
 
 # All that docmill writes. A watched bucket in the same place has folders of its own.
 FOLDERS: Final = ("uploads", "results", "archive/events", "links")
+# Also what is under way: endings that the database was not told yet, and direct uploads.
+ALL_FOLDERS: Final = (*FOLDERS, "unsettled", "direct")
 AT_ONCE: Final = 8
 
 
@@ -41,10 +44,10 @@ async def measure_store(store: Store) -> dict[str, StoredTotal]:
     return found
 
 
-Note = Callable[[ObjectInfo, MoveOutcome], None]
+NoteMove = Callable[[ObjectInfo, MoveOutcome], None]
 
 
-async def move_objects(source: Store, target: Store, note: Note) -> None:
+async def move_objects(source: Store, target: Store, note: NoteMove) -> None:
     """Everything, and then what came meanwhile, until nothing is found that moves."""
     differing: set[str] = set()
     found = True
@@ -59,8 +62,10 @@ async def move_objects(source: Store, target: Store, note: Note) -> None:
                 note(stored, outcome)
 
 
-async def _list_batches(source: Store, skipped: set[str]) -> AsyncIterator[list[ObjectInfo]]:
-    for folder in FOLDERS:
+async def _list_batches(
+    source: Store, skipped: Collection[str] = (), *, folders: Sequence[str] = FOLDERS
+) -> AsyncIterator[list[ObjectInfo]]:
+    for folder in folders:
         async for page in source.pages(folder):
             left = [stored for stored in page if stored.key not in skipped]
             for at in range(0, len(left), AT_ONCE):
@@ -105,13 +110,10 @@ async def copy_object(source: Store, target: Store, key: str) -> str:
     """The hash of what was read and written."""
     writer = await target.writer(key, metadata=await _read_metadata(source, key))
     digest = hashlib.sha256()
-    try:
+    async with on_failure(writer.abort):
         async for chunk in source.chunks(key):
             digest.update(chunk)
             await writer.write(chunk)
-    except BaseException:
-        await writer.abort()
-        raise
     await writer.commit()
     return digest.hexdigest()
 
@@ -126,3 +128,34 @@ async def _hash(store: Store, key: str) -> str:
     async for chunk in store.chunks(key):
         digest.update(chunk)
     return digest.hexdigest()
+
+
+# Told of each object, and whether it was copied now or lay there already.
+NoteCopy = Callable[[ObjectInfo, bool], None]
+
+
+async def copy_store(source: Store, target: Store, note: NoteCopy) -> None:
+    """Objects of one store copied to another, while the first is in use; nothing is deleted.
+
+    Objects never change once they are written, so one that lies there is left as it is.
+
+    One that docmill deletes meanwhile is left out: its row is gone too, or goes with it.
+    """
+    async for batch in _list_batches(source, folders=ALL_FOLDERS):
+        copied = await asyncio.gather(*(_copy_new(source, target, one) for one in batch))
+        for stored, new in zip(batch, copied, strict=True):
+            if new is not None:
+                note(stored, new)
+
+
+async def _copy_new(source: Store, target: Store, stored: ObjectInfo) -> bool | None:
+    there = await target.head(stored.key)
+    if there is not None and there.bytes == stored.bytes:
+        return False
+    try:
+        await copy_object(source, target, stored.key)
+    except DocmillError as exc:
+        if exc.fault.code != "EXPIRED":
+            raise
+        return None
+    return True

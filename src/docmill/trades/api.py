@@ -22,7 +22,9 @@ from docmill.db.pool import Connection, read_connection, write
 from docmill.documents import queries as documents_queries
 from docmill.documents.api import DOCUMENT_LOOKUP, ListedDocument, shape_document
 from docmill.documents.originals import PdfAnswer, make_pdf_link, require_document, require_listed
-from docmill.trades import edits, queries, reviews
+from docmill.jobs import experience
+from docmill.jobs.experience_shapes import CalibrateAnswer, TouchlessAnswer, make_touchless_answer
+from docmill.trades import edits, queries, reviews, touchless
 from docmill.trades.fields import FIELDS, NAMES, TradeField
 from docmill.trades.queries import ReviewStatus, Trade, TradeFilter, TradeId
 from docmill.web import json_body, params, problems
@@ -221,6 +223,28 @@ async def export_trades(site: CurrentSite, owner: CurrentOwner, only: Only) -> R
         "cache-control": "private, no-store",
     }
     return Response(write_csv(found), media_type="text/csv; charset=utf-8", headers=headers)
+
+
+@router.get(
+    "/touchless",
+    summary="How many trades were approved by rule, and the errors found in them later",
+    responses=problems.fault_responses("UNAUTHORIZED", "DATABASE_DOWN", "BUSY"),
+)
+async def show_trades_touchless(site: CurrentSite, owner: CurrentOwner) -> TouchlessAnswer:
+    async with read_connection(site.pool) as conn:
+        counts = await touchless.count_touchless(conn, owner.key)
+        seen = await experience.read_experience(conn, owner.key, touchless.PIPELINE)
+    return make_touchless_answer(counts, seen)
+
+
+@router.post(
+    "/calibrate",
+    summary="Fit confidence to your own reviews of trades now; it happens each night by itself",
+    responses=problems.fault_responses("UNAUTHORIZED", "CROSS_SITE", "DATABASE_DOWN", "BUSY"),
+)
+async def calibrate_trades(site: CurrentSite, owner: CurrentOwner) -> CalibrateAnswer:
+    done = await touchless.calibrate_owner(site.pool, owner.key)
+    return CalibrateAnswer.model_validate(done)
 
 
 @router.get(

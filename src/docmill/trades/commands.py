@@ -7,11 +7,11 @@ from typing import Annotated, Any, Final
 import typer
 
 from docmill.cli.console import say, say_json
-from docmill.cli.options import AsJson
+from docmill.cli.options import AsJson, Limit
 from docmill.cli.output import Output, open_output
-from docmill.cli.remote import RemoteClient, Token, Url
+from docmill.cli.remote import RemoteClient, Token, Url, ask_once, list_rows
 from docmill.cli.tables import format_time, make_table, print_table
-from docmill.client.asynchronous import HERE, LARGEST_PAGE
+from docmill.client.asynchronous import HERE
 
 app = typer.Typer(
     name="trades",
@@ -42,7 +42,7 @@ def list_trades(
     search: SearchOption = None,
     since: Since = None,
     until: Until = None,
-    limit: Annotated[int, typer.Option(min=0, help="How many; 0 for all.")] = 50,
+    limit: Limit = 50,
     as_json: AsJson = False,
     url: Url = HERE,
     token: Token = None,
@@ -54,7 +54,7 @@ def list_trades(
     docmill trades list --search siemens --json | jq -r '.[].isin'
     """
     only = _filter_params(status, direction, search, since, until)
-    found = asyncio.run(_fetch_trades(RemoteClient(url, token), limit, only))
+    found = list_rows(url, token, PATH, limit, **only)
     if as_json:
         say_json(found)
     elif found:
@@ -76,30 +76,13 @@ def _filter_params(
     return {name: value for name, value in given.items() if value}
 
 
-async def _fetch_trades(
-    client: RemoteClient, limit: int, only: dict[str, str]
-) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = []
-    cursor: dict[str, str] = {}
-    async with client:
-        while not limit or len(found) < limit:
-            size = min(limit - len(found), LARGEST_PAGE) if limit else LARGEST_PAGE
-            asked = {**only, **cursor, "limit": str(size)}
-            page = await client.ask("GET", PATH, params=asked)
-            found += page["trades"]
-            if not page["next_cursor"]:
-                break
-            cursor = {"cursor": page["next_cursor"]}
-    return found
-
-
 @app.command()
-def show(id: Id, as_json: AsJson = False, url: Url = HERE, token: Token = None) -> None:  # noqa: A002
+def show(trade_id: Id, as_json: AsJson = False, url: Url = HERE, token: Token = None) -> None:
     """Show one trade: its values, how sure they are, its history, and where its PDF is.
 
     docmill trades show 6f0a1b2c-4d53-4e0e-9c6d-5b9a1f110b0e
     """
-    trade, pdf = asyncio.run(_fetch_trade(RemoteClient(url, token), id))
+    trade, pdf = asyncio.run(_fetch_trade(RemoteClient(url, token), trade_id))
     if as_json:
         say_json({**trade, "pdf": pdf})
     else:
@@ -133,7 +116,7 @@ Changes = Annotated[
 
 @app.command()
 def edit(
-    id: Id,  # noqa: A002
+    trade_id: Id,
     changes: Changes,
     as_json: AsJson = False,
     url: Url = HERE,
@@ -144,7 +127,7 @@ def edit(
     docmill trades edit 6f0a1b2c-4d53-4e0e-9c6d-5b9a1f110b0e quantity=25 isin=DE0007236101
     """
     body = _parse_changes(changes)
-    edited = asyncio.run(_send(RemoteClient(url, token), "PATCH", f"{PATH}/{id}", body))
+    edited = ask_once(url, token, "PATCH", f"{PATH}/{trade_id}", json=body)
     _print_edited(edited, as_json=as_json)
 
 
@@ -161,7 +144,7 @@ def add(
     docmill trades add 6f0a1b2c-4d53-4e0e-9c6d-5b9a1f110b0e direction=buy name="SIEMENS AG"
     """
     path, body = f"/api/documents/{document}/trades", _parse_changes(changes)
-    added = asyncio.run(_send(RemoteClient(url, token), "POST", path, body))
+    added = ask_once(url, token, "POST", path, json=body)
     _print_edited(added, as_json=as_json)
 
 
@@ -174,13 +157,6 @@ def _parse_changes(changes: Iterable[str]) -> dict[str, str | None]:
             raise typer.BadParameter(f"{change}: not FIELD=VALUE", param_hint="FIELD=VALUE")
         found[name.strip()] = value.strip() or None
     return found
-
-
-async def _send(
-    client: RemoteClient, method: str, path: str, body: Mapping[str, str | None]
-) -> dict[str, Any]:
-    async with client:
-        return await client.ask(method, path, json=body)
 
 
 def _print_edited(trade: Mapping[str, Any], *, as_json: bool) -> None:

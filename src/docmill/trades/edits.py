@@ -8,18 +8,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from decimal import Decimal
-from typing import Annotated, Any, ClassVar, Final
+from typing import Annotated, Any, Final
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import Field
 
 from docmill.core.faults import DocmillError
 from docmill.core.fields import ValueKind
 from docmill.core.texts import strip_invisible
+from docmill.jobs.review_shapes import EditError, PlacedEdit
 from docmill.reading import dates, numbers
 from docmill.trades.fields import FIELDS, NAMES
 from docmill.trades.queries import Trade, TradeValue
 from docmill.trades.reader.facts import is_cusip, is_isin
-from docmill.web.json_body import whole_number
 
 LONGEST: Final = 200
 MOST_TRADES: Final = 2000
@@ -34,28 +34,13 @@ _PLAIN: Final = re.compile(r"\d{1,18}(?:\.\d{1,12})?")
 _DAY: Final = re.compile(r"\d{4}-\d\d-\d\d")
 
 TradeText = Annotated[str, Field(max_length=LONGEST)]
-SheetNumber = Annotated[int, Field(ge=1, le=100_000), BeforeValidator(whole_number)]
-SheetPoint = Annotated[float, Field(allow_inf_nan=False)]
 
 
-class TradeEdit(BaseModel):
+class TradeEdit(PlacedEdit):
     """A new value. For a trade, an object adds one at the end and null rejects it."""
-
-    model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
 
     path: str = Field(max_length=100, examples=["lines[0].quantity", "lines[2]"])
     value: TradeText | dict[str, TradeText | None] | None = Field(examples=["25"])
-    page: SheetNumber | None = Field(None, description="Where the value stands")
-    box: list[SheetPoint] | None = Field(None, min_length=4, max_length=4, description="In points")
-
-
-class TradeMistake(ValueError):  # noqa: N818  it says what was sent wrong
-    """Why a value can't be kept."""
-
-    def __init__(self, says: str, at: str = "value") -> None:
-        self.at: str = at
-        self.says: str = says
-        super().__init__(says)
 
 
 @dataclass(slots=True)
@@ -83,9 +68,9 @@ def make_draft(trade: Trade) -> TradeDraft:
 def set_value(
     draft: TradeDraft, name: str, text: str | None, place: Mapping[str, Any] | None = None
 ) -> None:
-    """Change one value, unless it is the same; raises TradeMistake."""
+    """Change one value, unless it is the same; raises EditError."""
     if name not in NAMES:
-        raise TradeMistake("names nothing of a trade", "path")
+        raise EditError("names nothing of a trade", "path")
     value = normalize_value(name, text)
     if value == draft.values.get(name) and not (place and name in draft.evidence):
         return
@@ -145,15 +130,15 @@ def add_draft(drafts: Sequence[TradeDraft], given: Mapping[str, str | None]) -> 
 
 def try_edits(
     trades: Iterable[Trade], edits: Sequence[TradeEdit]
-) -> tuple[list[TradeDraft], dict[int, TradeMistake]]:
+) -> tuple[list[TradeDraft], dict[int, EditError]]:
     """All trades after these edits, those that were rejected among them last; and what is wrong."""
     live = [make_draft(trade) for trade in trades if trade.review_status != "rejected"]
     gone: list[TradeDraft] = []
-    mistakes: dict[int, TradeMistake] = {}
+    mistakes: dict[int, EditError] = {}
     for index, edit in enumerate(edits):
         try:
             _apply_edit(live, gone, edit)
-        except TradeMistake as exc:
+        except EditError as exc:
             mistakes[index] = exc
     return [*live, *gone], mistakes
 
@@ -163,19 +148,18 @@ def _apply_edit(live: list[TradeDraft], gone: list[TradeDraft], edit: TradeEdit)
     at, name = (int(found[1]), found[2]) if found else (-1, None)
     if name is None and isinstance(edit.value, dict):
         if at != len(live) or at >= MOST_TRADES:
-            raise TradeMistake("is no place for a new trade: that is behind the last one", "path")
+            raise EditError("is no place for a new trade: that is behind the last one", "path")
         live.append(add_draft(live, edit.value))
         return
     if not 0 <= at < len(live):
-        raise TradeMistake("names a trade that is not there", "path")
+        raise EditError("names a trade that is not there", "path")
     if name is None and edit.value is None:
         live[at].rejected = True
         gone.append(live.pop(at))
     elif name is None or isinstance(edit.value, dict):
-        raise TradeMistake("is a text, or null for nothing")
+        raise EditError("is a text, or null for nothing")
     else:
-        place = {"page": edit.page, "box": edit.box} if edit.page and edit.box else None
-        set_value(live[at], name, edit.value, place)
+        set_value(live[at], name, edit.value, edit.place)
 
 
 def normalize_value(name: str, text: str | None) -> TradeValue:
@@ -183,7 +167,7 @@ def normalize_value(name: str, text: str | None) -> TradeValue:
     given = " ".join(strip_invisible(text or "").split())
     if not given:
         if name == SIDE:
-            raise TradeMistake("is needed: buy or sell")
+            raise EditError("is needed: buy or sell")
         return None
     match KINDS[name]:
         case ValueKind.AMOUNT:
@@ -206,10 +190,10 @@ def _parse_amount(name: str, text: str) -> Decimal:
         plain = f"{found[0].value:f}" if whole else ""
     if not _PLAIN.fullmatch(plain):
         negative = plain.startswith("-")
-        raise TradeMistake("can't be negative" if negative else "is no number")
+        raise EditError("can't be negative" if negative else "is no number")
     amount = Decimal(plain)
     if name == "quantity" and not amount:
-        raise TradeMistake("can't be 0")
+        raise EditError("can't be 0")
     return amount
 
 
@@ -219,14 +203,14 @@ def _parse_day(text: str) -> date:
     except ValueError:
         found = None
     if found is None:
-        raise TradeMistake("is no date")
+        raise EditError("is no date")
     return found
 
 
 def _parse_currency(text: str) -> str:
     code = text.upper()
     if not re.fullmatch(r"[A-Z]{3}", code):
-        raise TradeMistake("is no currency: three letters such as EUR")
+        raise EditError("is no currency: three letters such as EUR")
     return code
 
 
@@ -238,14 +222,14 @@ def _parse_code(name: str, text: str) -> str:
         "cusip": (r"[A-Z0-9*@#]{8}[0-9]", is_cusip),
     }[name]
     if not re.fullmatch(shape, code):
-        raise TradeMistake(f"is no {name.upper()}")
+        raise EditError(f"is no {name.upper()}")
     if not check(code):
-        raise TradeMistake(f"is no {name.upper()}: its check digit does not fit")
+        raise EditError(f"is no {name.upper()}: its check digit does not fit")
     return code
 
 
 def _parse_side(text: str) -> str:
     side = SIDES.get(text.lower())
     if side is None:
-        raise TradeMistake("is neither buy nor sell")
+        raise EditError("is neither buy nor sell")
     return side

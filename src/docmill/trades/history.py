@@ -1,17 +1,21 @@
 """Trade notes all of whose trades are decided, to be read again and compared."""
 
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Iterable, Mapping, Sequence
+from decimal import Decimal, InvalidOperation
+from typing import Any, Final
 from uuid import UUID
 
 from psycopg import sql
 from psycopg.rows import class_row, kwargs_row
 
-from docmill.core.comparison import ApprovedReading
+from docmill.core.comparison import ApprovedReading, Outline
+from docmill.core.fields import ValueKind
 from docmill.core.jobs import JobId
 from docmill.db.pool import Connection
-from docmill.trades.outline import outline_values
+from docmill.trades.fields import FIELDS, TradeField
 from docmill.trades.queries import SELECT_TRADES, Trade, make_trade
+
+MIDNIGHT: Final = "T00:00:00"
 
 LIST_DECIDED: Final = """
 SELECT t.job_id, string_agg(DISTINCT t.approved_by, ', ') AS by, max(t.reviewed_at) AS at,
@@ -48,3 +52,29 @@ async def list_approved(
 async def _list_trades(conn: Connection, job_id: JobId) -> list[Trade]:
     async with conn.cursor(row_factory=kwargs_row(make_trade)) as cur:
         return await (await cur.execute(APPROVED, (job_id,))).fetchall()
+
+
+def outline_trades(data: Mapping[str, Any]) -> Outline:
+    """Trades without where their values stand."""
+    return outline_values(data.get("trades") or ())
+
+
+def outline_values(trades: Iterable[Mapping[str, Any]]) -> Outline:
+    rows = [
+        {field.name: _write(field, trade.get(field.name)) for field in FIELDS} for trade in trades
+    ]
+    told = [{name: value for name, value in row.items() if value} for row in rows]
+    return Outline(rows=told, noun="trades")
+
+
+def _write(field: TradeField, value: object) -> str:
+    if value is None:
+        return ""
+    if field.kind is not ValueKind.AMOUNT:
+        return str(value).removesuffix(MIDNIGHT).strip()
+    try:
+        number = Decimal(str(value))
+    except InvalidOperation:
+        return str(value)
+    text = f"{number:f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text

@@ -14,8 +14,8 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from docmill.core.owners import Owner
 from docmill.db.pool import read_connection
 from docmill.documents import queries as documents_queries
+from docmill.documents.bucket_monitor import WatchedBuckets
 from docmill.documents.originals import make_pdf_link
-from docmill.documents.watched import WatchedBuckets
 from docmill.trades import queries, reviews
 from docmill.trades.api import require_trade, review_trade
 from docmill.trades.fields import LABELS as FIELD_LABELS

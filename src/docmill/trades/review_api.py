@@ -1,27 +1,30 @@
 """The trades of one document under review, for the review page and for programs alike."""
 
-from typing import Annotated, Any, ClassVar, Final
+from typing import Any, ClassVar, Final
 
 from fastapi import APIRouter
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.requests import Request
 
-from docmill.core.texts import clean_text
 from docmill.db.pool import read_connection
 from docmill.documents.api import DOCUMENT_LOOKUP
+from docmill.jobs.review_shapes import (
+    MOST_EDITS,
+    CheckedPaths,
+    Rejection,
+    SeenRevision,
+    list_mistakes,
+)
 from docmill.trades import edits, queries, reviews
 from docmill.trades.api import TradeShape, shape_trade
 from docmill.trades.edits import TradeDraft, TradeEdit
 from docmill.trades.reviews import NoteReview
-from docmill.web import json_body, params, problems
-from docmill.web.json_body import WholeNumber
+from docmill.web import json_body, problems
 from docmill.web.params import Instant
 from docmill.web.site import CurrentOwner, CurrentSite
 
 router = APIRouter(prefix="/api/documents", tags=["trades"])
 
-MOST_EDITS: Final = 5000
-MOST_REVISIONS: Final = (1 << 53) - 1
 CHANGE_FAULTS: Final = (
     *DOCUMENT_LOOKUP, "BAD_REQUEST", "TOO_LARGE", "CROSS_SITE", "REVIEW_CONFLICT",
 )  # fmt: skip
@@ -65,13 +68,7 @@ class NoteDetail(NoteJudgement):
     history: list[NoteStep]
 
 
-class SeenTrades(BaseModel):
-    model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
-
-    revision: WholeNumber = Field(ge=0, le=MOST_REVISIONS, description="The revision that you saw")
-
-
-class TradeEdits(SeenTrades):
+class TradeEdits(SeenRevision):
     edits: list[TradeEdit] = Field(min_length=1, max_length=MOST_EDITS)
 
 
@@ -79,16 +76,6 @@ class TradeTrial(BaseModel):
     model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
 
     edits: list[TradeEdit] = Field(max_length=MOST_EDITS)
-
-
-class CheckedCells(SeenTrades):
-    paths: list[Annotated[str, Field(max_length=100)]] = Field(
-        min_length=1, max_length=MOST_EDITS, examples=[["lines[0].notional"]]
-    )
-
-
-class TradesRejection(SeenTrades):
-    reason: Annotated[str, Field(min_length=1, max_length=1000)]
 
 
 @router.get(
@@ -140,14 +127,14 @@ async def edit_note(
 @router.post(
     "/{document_id}/trades/checked",
     summary="Say that values are right as they are; they are no more to be looked at",
-    openapi_extra=json_body.describe_body(CheckedCells.model_json_schema()),
+    openapi_extra=json_body.describe_body(CheckedPaths.model_json_schema()),
     responses=problems.fault_responses(*CHANGE_FAULTS),
 )
 async def mark_cells_checked(
     document_id: str, request: Request, site: CurrentSite, owner: CurrentOwner
 ) -> NoteDetail:
     """Kept until such a value is edited. Of what was decided nothing is changed."""
-    wish = await json_body.read_json(request, CheckedCells)
+    wish = await json_body.read_json(request, CheckedPaths)
     note = await _open_as_seen(site, owner, document_id, wish)
     await reviews.check_note(site, owner, note, wish.paths)
     return await show_note(document_id, site, owner)
@@ -171,20 +158,20 @@ async def check_note(
     return NoteCheck(
         **_judge(note, drafts),
         values={path: seen["text"] for path, seen in evidence.items()},
-        mistakes={wish.edits[index].path: mistake.says for index, mistake in wrong.items()},
+        mistakes=list_mistakes(wish.edits, wrong),
     )
 
 
 @router.post(
     "/{document_id}/trades/approve",
     summary="Say that all trades of a document that wait are right, as you saw them",
-    openapi_extra=json_body.describe_body(SeenTrades.model_json_schema()),
+    openapi_extra=json_body.describe_body(SeenRevision.model_json_schema()),
     responses=problems.fault_responses(*CHANGE_FAULTS),
 )
 async def approve_note(
     document_id: str, request: Request, site: CurrentSite, owner: CurrentOwner
 ) -> NoteDetail:
-    wish = await json_body.read_json(request, SeenTrades)
+    wish = await json_body.read_json(request, SeenRevision)
     note = await _open_as_seen(site, owner, document_id, wish)
     await reviews.decide_note(site, owner, note, "approved")
     return await show_note(document_id, site, owner)
@@ -193,23 +180,21 @@ async def approve_note(
 @router.post(
     "/{document_id}/trades/reject",
     summary="Say that all trades of a document are wrong, and why",
-    openapi_extra=json_body.describe_body(TradesRejection.model_json_schema()),
+    openapi_extra=json_body.describe_body(Rejection.model_json_schema()),
     responses=problems.fault_responses(*CHANGE_FAULTS),
 )
 async def reject_note(
     document_id: str, request: Request, site: CurrentSite, owner: CurrentOwner
 ) -> NoteDetail:
-    wish = await json_body.read_json(request, TradesRejection)
+    wish = await json_body.read_json(request, Rejection)
     note = await _open_as_seen(site, owner, document_id, wish)
-    reason = " ".join(clean_text(wish.reason).split())
-    if not reason:
-        raise params.bad_param("body.reason", "says nothing")
+    reason = wish.read_reason()
     await reviews.decide_note(site, owner, note, "rejected", reason=reason)
     return await show_note(document_id, site, owner)
 
 
 async def _open_as_seen(
-    site: CurrentSite, owner: CurrentOwner, document_id: str, seen: SeenTrades
+    site: CurrentSite, owner: CurrentOwner, document_id: str, seen: SeenRevision
 ) -> NoteReview:
     """The trades, if nobody changed them since the asker looked."""
     note = await reviews.open_note(site, owner, document_id)

@@ -13,6 +13,7 @@ from docmill.core.fields import ValueKind
 from docmill.core.owners import Owner
 from docmill.db.pool import read_connection
 from docmill.jobs import results
+from docmill.jobs.review_shapes import PAGES_SHOWN, STANDINGS, ReviewCell
 from docmill.queue.enqueue import find_visible_job
 from docmill.trades import edits, queries, reviews
 from docmill.trades.edits import TradeDraft
@@ -25,11 +26,9 @@ from docmill.web.site import CurrentOwner, CurrentSite, Site
 
 router = APIRouter(include_in_schema=False)
 
-PAGES_SHOWN: Final = 200
 FEW_TRADES: Final = 3  # so many are shown with all their values at once; more are rows of a table
 MANY_TRADES: Final = 30  # from here on the rows stand close
 STEPS_SHOWN: Final = 200
-STANDINGS: Final = {"pending": "To review", "approved": "Approved", "rejected": "Rejected"}
 # Columns as people look for them; those not named follow in their order.
 FIRST: Final = (
     "direction", "name", "isin", "cusip", "ticker", "quantity", "price", "notional", "currency",
@@ -40,27 +39,6 @@ ALWAYS_SHOWN: Final = frozenset(
     {"direction", "isin", "quantity", "price", "notional", "currency", "trade_date"}
 )
 ALONE_SHOWN: Final = ALWAYS_SHOWN | {"name", "settlement_date", "counterparty"}
-
-
-@dataclass(frozen=True, slots=True)
-class TradeCell:
-    """A value of a trade as the desk shows it."""
-
-    path: str
-    name: str
-    value: str
-    shown: str
-    kind: str
-    needed: bool
-    reason: str
-    page: int | None
-    box: str
-    edited: bool
-
-    @property
-    def id(self) -> str:
-        """For the page's own addresses, in which brackets and dots mean something else."""
-        return "f-" + self.path.replace("[", "-").replace("].", "-")
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +58,7 @@ class TradeRow:
 
     trade: Trade
     title: str
-    cells: Sequence[TradeCell]
+    cells: Sequence[ReviewCell]
     approved_by: str
 
 
@@ -213,10 +191,10 @@ def _make_row(
     )
 
 
-def _make_cell(field: TradeField, draft: TradeDraft, row: str, mark: str) -> TradeCell:
+def _make_cell(field: TradeField, draft: TradeDraft, row: str, mark: str) -> ReviewCell:
     text, kind = edits.write_value(draft.values[field.name]), _kind_of(field)
     seen: dict[str, Any] = draft.evidence.get(field.name) or {}
-    return TradeCell(
+    return ReviewCell(
         path=f"{row}.{field.name}",
         name=field.label,
         value=text,
@@ -230,7 +208,7 @@ def _make_cell(field: TradeField, draft: TradeDraft, row: str, mark: str) -> Tra
     )
 
 
-def _with_reason(cell: TradeCell, reason: str, title: str) -> TradeCell:
+def _with_reason(cell: ReviewCell, reason: str, title: str) -> ReviewCell:
     return replace(cell, reason=reason, name=f"{cell.name} of {title}")
 
 

@@ -13,8 +13,9 @@ from docmill.db.pool import Connection, read_connection, write
 from docmill.documents.originals import require_document
 from docmill.documents.queries import DocumentRow
 from docmill.jobs.preferences import read_preferences
+from docmill.jobs.review_shapes import EditError, make_refusal
 from docmill.trades import checks, doubts, edits, queries
-from docmill.trades.edits import TradeDraft, TradeEdit, TradeMistake
+from docmill.trades.edits import TradeDraft, TradeEdit
 from docmill.trades.fields import NAMES
 from docmill.trades.queries import NoteAudit, ReviewStatus, Trade, TradeId
 from docmill.web.params import format_instant
@@ -136,11 +137,7 @@ async def edit_note(
     """Keep all of these changes of what the asker saw, or refuse with what is wrong."""
     drafts, mistakes = edits.try_edits(note.trades, changes)
     if mistakes:
-        details = [
-            {"at": f"body.edits.{index}.{mistake.at}", "message": mistake.says}
-            for index, mistake in mistakes.items()
-        ]
-        raise DocmillError("BAD_REQUEST", mistakes=details)
+        raise make_refusal(mistakes)
     await save_drafts(site, owner, note, drafts)
 
 
@@ -281,7 +278,7 @@ def _set_values(draft: TradeDraft, given: Mapping[str, str | None]) -> None:
     for name, text in given.items():
         try:
             edits.set_value(draft, name, text)
-        except TradeMistake as exc:
+        except EditError as exc:
             mistakes.append({"at": f"body.{name}", "message": exc.says})
     if mistakes:
         raise DocmillError("BAD_REQUEST", mistakes=mistakes)

@@ -13,7 +13,7 @@ room: Final = Room(
     show="docmill.trades.show:show_trades",
     waiting="docmill.trades.reviews:find_waiting",
     judge="docmill.trades.scoring:judge_trades",
-    outline="docmill.trades.outline:outline_trades",
+    outline="docmill.trades.history:outline_trades",
     approved="docmill.trades.history:list_approved",
     reviewed="docmill.trades.reviews:tell_review",
     tables=(
@@ -24,7 +24,6 @@ room: Final = Room(
         ),
     ),
     routers=(
-        "docmill.trades.touchless_api:router",  # before the trades, whose ids take any word
         "docmill.trades.api:router",
         "docmill.trades.api:documents_router",
         "docmill.trades.review_api:router",

@@ -1,6 +1,5 @@
 """docmill webhooks: be told what happens, look at what was delivered, deliver it again."""
 
-import asyncio
 from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, Final
 
@@ -8,10 +7,10 @@ import typer
 from rich.text import Text
 
 from docmill.cli.console import say, say_json
-from docmill.cli.options import AsJson
-from docmill.cli.remote import RemoteClient, Token, Url
+from docmill.cli.options import AsJson, Limit
+from docmill.cli.remote import Token, Url, ask_once, list_rows
 from docmill.cli.tables import format_age, format_time, make_table, print_table
-from docmill.client.asynchronous import HERE, LARGEST_PAGE
+from docmill.client.asynchronous import HERE
 from docmill.webhooks.fields import KINDS
 
 app = typer.Typer(
@@ -49,7 +48,7 @@ def create(
     wish: dict[str, Any] = {"url": address}
     wish |= {"events": events} if events else {}
     wish |= {"desk": desk} if desk else {}
-    made = asyncio.run(_ask(RemoteClient(url, token), "POST", PATH, json=wish))
+    made = ask_once(url, token, "POST", PATH, json=wish)
     _print_secret(made, as_json=as_json)
 
 
@@ -62,15 +61,10 @@ def _print_secret(made: dict[str, Any], *, as_json: bool) -> None:
     say("Copy the secret now: it is not shown again.")
 
 
-async def _ask(client: RemoteClient, method: str, path: str, **given: Any) -> dict[str, Any]:
-    async with client:
-        return await client.ask(method, path, **given)
-
-
 @app.command("list")
 def list_webhooks(as_json: AsJson = False, url: Url = HERE, token: Token = None) -> None:
     """List your webhooks, and whether they are on."""
-    found = asyncio.run(_ask(RemoteClient(url, token), "GET", PATH))["webhooks"]
+    found = ask_once(url, token, "GET", PATH)["webhooks"]
     if as_json:
         say_json(found)
         return
@@ -93,9 +87,9 @@ def _describe_state(one: Mapping[str, Any]) -> str:
 
 
 @app.command()
-def delete(id: Id, as_json: AsJson = False, url: Url = HERE, token: Token = None) -> None:  # noqa: A002
+def delete(webhook_id: Id, as_json: AsJson = False, url: Url = HERE, token: Token = None) -> None:
     """Delete a webhook and its log."""
-    gone = asyncio.run(_ask(RemoteClient(url, token), "DELETE", f"{PATH}/{id}"))
+    gone = ask_once(url, token, "DELETE", f"{PATH}/{webhook_id}")
     if as_json:
         say_json(gone)
     else:
@@ -103,16 +97,16 @@ def delete(id: Id, as_json: AsJson = False, url: Url = HERE, token: Token = None
 
 
 @app.command()
-def rotate(id: Id, as_json: AsJson = False, url: Url = HERE, token: Token = None) -> None:  # noqa: A002
+def rotate(webhook_id: Id, as_json: AsJson = False, url: Url = HERE, token: Token = None) -> None:
     """Make a new secret; the one before signs too for 24 hours."""
-    made = asyncio.run(_ask(RemoteClient(url, token), "POST", f"{PATH}/{id}/rotate"))
+    made = ask_once(url, token, "POST", f"{PATH}/{webhook_id}/rotate")
     _print_secret(made, as_json=as_json)
 
 
 @app.command()
-def enable(id: Id, as_json: AsJson = False, url: Url = HERE, token: Token = None) -> None:  # noqa: A002
+def enable(webhook_id: Id, as_json: AsJson = False, url: Url = HERE, token: Token = None) -> None:
     """Turn on a webhook that was disabled. `replay --missed` delivers what it missed."""
-    changed = asyncio.run(_ask(RemoteClient(url, token), "POST", f"{PATH}/{id}/enable"))
+    changed = ask_once(url, token, "POST", f"{PATH}/{webhook_id}/enable")
     if as_json:
         say_json(changed)
     else:
@@ -121,37 +115,19 @@ def enable(id: Id, as_json: AsJson = False, url: Url = HERE, token: Token = None
 
 @app.command()
 def deliveries(
-    id: Id,  # noqa: A002
+    webhook_id: Id,
     status: Annotated[str | None, typer.Option(help="Only pending, delivered or failed.")] = None,
-    limit: Annotated[int, typer.Option(min=0, help="How many; 0 for all.")] = 50,
+    limit: Limit = 50,
     as_json: AsJson = False,
     url: Url = HERE,
     token: Token = None,
 ) -> None:
     """List what was delivered in the last 30 days, newest first."""
-    only = {"status": status} if status else {}
-    found = asyncio.run(_fetch_deliveries(RemoteClient(url, token), id, only, limit=limit))
+    found = list_rows(url, token, f"{PATH}/{webhook_id}/deliveries", limit, status=status)
     if as_json:
         say_json(found)
     else:
         _print_deliveries(found)
-
-
-async def _fetch_deliveries(
-    client: RemoteClient, webhook_id: str, only: dict[str, str], *, limit: int
-) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = []
-    cursor: dict[str, str] = {}
-    async with client:
-        while not limit or len(found) < limit:
-            size = min(limit - len(found), LARGEST_PAGE) if limit else LARGEST_PAGE
-            asked = {**only, **cursor, "limit": str(size)}
-            page = await client.ask("GET", f"{PATH}/{webhook_id}/deliveries", params=asked)
-            found += page["deliveries"]
-            if not page["next_cursor"]:
-                break
-            cursor = {"cursor": page["next_cursor"]}
-    return found
 
 
 def _print_deliveries(found: Iterable[Mapping[str, Any]]) -> None:
@@ -172,7 +148,7 @@ def _print_deliveries(found: Iterable[Mapping[str, Any]]) -> None:
 
 @app.command()
 def replay(
-    id: Id,  # noqa: A002
+    webhook_id: Id,
     delivery: Annotated[
         str | None, typer.Argument(metavar="DELIVERY", help="One delivery's id.")
     ] = None,
@@ -192,10 +168,10 @@ def replay(
     """
     if (delivery is None) == (since is None):
         raise typer.BadParameter("Give a DELIVERY or --since, one of them.")
-    path, given = f"{PATH}/{id}/replay", {"json": {"since": since, "missed": missed}}
+    path, given = f"{PATH}/{webhook_id}/replay", {"json": {"since": since, "missed": missed}}
     if delivery is not None:
-        path, given = f"{PATH}/{id}/deliveries/{delivery}/replay", {}
-    answer = asyncio.run(_ask(RemoteClient(url, token), "POST", path, **given))
+        path, given = f"{PATH}/{webhook_id}/deliveries/{delivery}/replay", {}
+    answer = ask_once(url, token, "POST", path, **given)
     if as_json:
         say_json(answer)
     else:

@@ -1,7 +1,6 @@
 """The deliverer: takes what is due from the outbox and sends it. Any number of them may run."""
 
 import asyncio
-import random
 import time
 from collections import Counter
 from collections.abc import Sequence
@@ -17,6 +16,7 @@ import structlog
 
 from docmill.core import failpoints
 from docmill.core.faults import DocmillError
+from docmill.core.jitter import jitter
 from docmill.core.texts import clean_text
 from docmill.db.notify import CHANGES, listen
 from docmill.db.pool import Outage, Pool
@@ -208,7 +208,7 @@ class Deliverer:
             return "gone", timedelta()
         if due.tries >= len(self._rules.delays):
             return "failed", timedelta()
-        delay = self._rules.delays[due.tries] * random.uniform(1 - JITTER, 1 + JITTER)  # noqa: S311
+        delay = self._rules.delays[due.tries] * jitter(JITTER)
         if status in BUSY and (asked := parse_retry_after(pause, datetime.now(UTC))):
             delay = max(delay, min(timedelta(seconds=min(asked, 1e6)), LONGEST_DELAY))
         return "retry", delay

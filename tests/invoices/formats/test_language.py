@@ -6,7 +6,7 @@ import pytest
 
 from docmill.core.faults import DocmillError
 from docmill.invoices import formats
-from docmill.invoices.formats.language import BadMapping, build_mapping
+from docmill.invoices.formats.language import MappingError, build_mapping
 
 HEAD = 'mapping test_v1 {title = "A test"}\n'
 TWICE = 'namespace a {uri = "u"}\nnamespace a {uri = "u"}\nA {constant = "x"}'
@@ -65,7 +65,7 @@ BROKEN = {
 @pytest.mark.parametrize("name", BROKEN)
 def test_a_broken_file_is_told_with_its_line_and_what_is_allowed(name: str) -> None:
     text, number, says = BROKEN[name]
-    with pytest.raises(BadMapping) as caught:
+    with pytest.raises(MappingError) as caught:
         build_mapping(text, "test_v1.mapping")
     found = [(each.line, each.says) for each in caught.value.troubles]
     assert any(at == number and says in told for at, told in found), found
@@ -74,7 +74,7 @@ def test_a_broken_file_is_told_with_its_line_and_what_is_allowed(name: str) -> N
 
 def test_all_troubles_are_told_at_once() -> None:
     text = HEAD + 'A\n  B {compute = "x"}\n  C {path = "y"}\n'
-    with pytest.raises(BadMapping) as caught:
+    with pytest.raises(MappingError) as caught:
         build_mapping(text, "test_v1.mapping")
     assert [each.line for each in caught.value.troubles] == [3, 4]
 
@@ -98,10 +98,10 @@ def test_an_unknown_name_is_a_fault_that_lists_the_known_ones() -> None:
 def test_a_file_is_called_like_its_mapping_and_is_utf8(tmp_path: Path) -> None:
     file = tmp_path / "other_v1.mapping"
     file.write_text(HEAD + 'A {constant = "x"}')
-    with pytest.raises(BadMapping, match=r"other_v1.mapping:1: .* is called test_v1.mapping"):
+    with pytest.raises(MappingError, match=r"other_v1.mapping:1: .* is called test_v1.mapping"):
         formats.load_file(file)
     file.write_bytes(b"mapping other_v1\n\xff")
-    with pytest.raises(BadMapping, match=r"other_v1.mapping:2: is not UTF-8"):
+    with pytest.raises(MappingError, match=r"other_v1.mapping:2: is not UTF-8"):
         formats.load_file(file)
 
 

@@ -106,7 +106,7 @@ def test_under_an_address_limit_schematron_says_so_and_the_process_lives() -> No
         "from docmill.invoices.formats import validators\n"
         "resource.setrlimit(resource.RLIMIT_AS, (2 << 30, 2 << 30))\n"
         "try: validators.check_en16931(b'<a/>', 'cii')\n"
-        "except validators.ValidatorUnavailable as exc: print(exc)\n"
+        "except validators.ValidatorUnavailableError as exc: print(exc)\n"
     )
     assert resource.getrlimit(resource.RLIMIT_AS)[0] == resource.RLIM_INFINITY
     done = subprocess.run(
@@ -121,7 +121,7 @@ def test_without_the_extra_the_message_says_what_to_install(missing: str) -> Non
         f"import sys\nsys.modules[{missing!r}] = None\n"
         "from docmill.invoices.formats import validators\n"
         "try: validators.check_en16931(b'<a/>', 'ubl')\n"
-        "except validators.ValidatorUnavailable as exc: print(exc)\n"
+        "except validators.ValidatorUnavailableError as exc: print(exc)\n"
     )
     done = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, check=True, text=True

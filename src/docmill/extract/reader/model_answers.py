@@ -1,13 +1,14 @@
 """Fields read by a language model, where one is set up: believed when the page shows them."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal, InvalidOperation
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from docmill.core.faults import DocmillError
 from docmill.core.field_request import RequestedField
 from docmill.core.fields import ValueKind
+from docmill.core.json_values import as_object
 from docmill.core.plugins import Tools
 from docmill.extract.reader.field_search import FieldAnswer
 from docmill.extract.reader.pairs import words_between
@@ -180,7 +181,7 @@ def _merge_answers(
     value: Any,
     weigher: "AnswerWeigher",
 ) -> list[FieldAnswer]:
-    given: Mapping[str, Any] = cast("Any", value) if isinstance(value, dict) else {}
+    given = as_object(value)
     conventions = find_conventions(page.text for page in pages)
     return [
         weigher.weigh(

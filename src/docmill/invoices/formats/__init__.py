@@ -16,8 +16,8 @@ from docmill.invoices.formats.language import (
     FUNCTIONS,
     INVOICES,
     SUFFIX,
-    BadMapping,
     InvoiceMapping,
+    MappingError,
     Node,
     Trouble,
     build_mapping,
@@ -74,12 +74,12 @@ def _load_built_in(name: str) -> InvoiceMapping:
 
 
 def load_file(path: Path) -> InvoiceMapping:
-    """A mapping from anywhere, checked like ours; BadMapping says what is wrong, line by line."""
+    """A mapping from anywhere, checked like ours; MappingError says what is wrong, line by line."""
     try:
         text = path.read_bytes().decode("utf-8")
     except UnicodeDecodeError as exc:
         line = path.read_bytes()[: exc.start].count(b"\n") + 1
-        raise BadMapping((Trouble(path.name, line, "is not UTF-8 text"),)) from exc
+        raise MappingError((Trouble(path.name, line, "is not UTF-8 text"),)) from exc
     return _build_named(text, path.name)
 
 
@@ -87,7 +87,7 @@ def _build_named(text: str, file: str) -> InvoiceMapping:
     mapping = build_mapping(text, file)
     if file != mapping.name + SUFFIX:
         says = f"the file of {mapping.name} is called {mapping.name}{SUFFIX}"
-        raise BadMapping((Trouble(file, 1, says),))
+        raise MappingError((Trouble(file, 1, says),))
     return mapping
 
 
@@ -277,7 +277,9 @@ def read_back(mapping: InvoiceMapping, document: bytes) -> Json:
 def read_back_all(mapping: InvoiceMapping, document: bytes) -> list[Json]:
     root = xml.parse(document)
     if root.tag != mapping.root.tag:
-        raise xml.NotXml(f"the root is {root.tag}, and {mapping.name} writes {mapping.root.tag}")
+        raise xml.NotXmlError(
+            f"the root is {root.tag}, and {mapping.name} writes {mapping.root.tag}"
+        )
     shared: Json = {}
     invoices: list[Json] = []
     _read_node(mapping.root, root, _Places(shared, {}), invoices=invoices)

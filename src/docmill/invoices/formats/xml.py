@@ -8,7 +8,7 @@ etree: Final[Any] = import_module("lxml.etree")  # compiled, and it ships no typ
 Element = Any
 
 
-class NotXml(ValueError):  # noqa: N818  it says what the bytes are
+class NotXmlError(ValueError):
     """These bytes are no XML document that we are willing to open."""
 
 
@@ -22,9 +22,9 @@ def parse(xml: bytes) -> Element:
     try:
         root = etree.fromstring(xml, _make_parser())
     except etree.XMLSyntaxError as exc:
-        raise NotXml(f"line {exc.lineno}: {exc.msg}") from exc
+        raise NotXmlError(f"line {exc.lineno}: {exc.msg}") from exc
     if root.getroottree().docinfo.doctype:
-        raise NotXml("line 1: a document type is not allowed here")
+        raise NotXmlError("line 1: a document type is not allowed here")
     return root
 
 

@@ -5,9 +5,10 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain, zip_longest
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from docmill.core.faults import DocmillError
+from docmill.core.json_values import as_list, is_object
 from docmill.core.plugins import Tools
 from docmill.study.reader.prose import Sentence
 from docmill.study.reader.vocabulary import VocabularyWord
@@ -137,10 +138,9 @@ def _build_question(some: Sequence[WordInUse]) -> Mapping[str, Any]:
 
 def _read_answer(some: Sequence[WordInUse], answer: Mapping[str, Any]) -> list[WordInUse]:
     given: dict[int, Mapping[str, Any]] = {}
-    rows: Any = answer["value"].get("words")
-    for row in cast("list[Any]", rows) if isinstance(rows, list) else []:
-        if isinstance(row, dict) and isinstance(row.get("number"), int):  # pyright: ignore[reportUnknownMemberType]
-            given[row["number"]] = cast("Mapping[str, Any]", row)
+    for row in as_list(answer["value"].get("words")):
+        if is_object(row) and isinstance(row.get("number"), int):
+            given[row["number"]] = row
     model = str(answer.get("model", ""))
     return [
         (_apply_definition(word, given.get(number, {}), model), sentences)
