@@ -407,7 +407,7 @@ def create_web(
     site.closers.append(live.close)
     site.metrics.rooms += [one(site.metrics) for one in (JobMetrics, TradeMetrics, WebhookMetrics)]
     site.add(SiteJobs(site), IdentityProvider(config.sign_in, services.pool))
-    site.add(statuses, KeptLists(site.cache, site.metrics))
+    site.add(statuses, status.StatusReader(services.pool), KeptLists(site.cache, site.metrics))
     rooms = [
         room
         for room in installed.find_rooms().rooms.values()
