@@ -415,7 +415,8 @@ def create_web(
     ]
     routers = [*ROUTERS, *(plugins.resolve(one) for room in rooms for one in room.routers)]
     packages = [*PACKAGES, *(room.package for room in rooms if room.package)]
-    return application.create_app(site, routers, packages, [live.running(), watched.running()])
+    running = [live.running(), watched.running()]
+    return application.create_app(site, routers, packages, running, [status.route])
 
 
 def _create_site(services: App, config: WebConfig) -> Site:

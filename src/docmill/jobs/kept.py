@@ -5,11 +5,10 @@ or when the database can't be asked. What is known to have changed is forgotten,
 told then what was true before. What was kept before we could not hear of changes is not believed.
 """
 
-import json
 import time
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from typing import Any, Final
+from typing import Final
 
 from prometheus_client import Counter
 
@@ -63,8 +62,7 @@ class KeptAnswers:
         return _unpack(found) if found else None
 
     async def keep(self, name: str, answer: KeptAnswer) -> None:
-        head = json.dumps({"owner": answer.owner, "version": answer.version, "at": answer.at})
-        packed = head.encode() + b"\n" + answer.body
+        packed = f"{answer.at} {answer.version} {answer.owner}\n".encode() + answer.body
         await self._cache.put(f"{self._kind}:{name}", packed, keep=self._keep)
 
     async def forget(self, name: str) -> None:
@@ -121,8 +119,7 @@ def _unpack(packed: bytes) -> KeptAnswer | None:
     """Nothing where somebody else wrote what is there."""
     head, _, body = packed.partition(b"\n")
     try:
-        said: Any = json.loads(head)
-        owner, version = OwnerKey(said["owner"]), str(said["version"])
-        return KeptAnswer(owner, version, body, float(said["at"]))
-    except (ValueError, KeyError, TypeError):
+        at, version, owner = head.decode().split(" ", 2)
+        return KeptAnswer(OwnerKey(owner), version, body, float(at))
+    except ValueError:
         return None

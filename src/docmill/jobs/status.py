@@ -10,7 +10,7 @@ import json
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Final
+from typing import Any, Final, cast
 from uuid import UUID
 
 from fastapi import APIRouter
@@ -168,6 +168,9 @@ async def job_status(job_id: str, site: CurrentSite, owner: CurrentOwner) -> Res
         return _json(json.dumps(_status_facts(row)).encode())
     except DocmillError as exc:
         return _json(await answers.bridge(exc, job_id, owner.key))
+
+
+route: Final = cast(StatusRoute, router.routes[0])
 
 
 async def _require_job(site: Site, owner: Owner, job_id: str) -> Job:
