@@ -48,7 +48,10 @@ class KeptAnswers:
         self._kind: str = kind
         self._cache: Cache = cache
         self._keep: timedelta = keep
-        self._lookups: Counter = metrics.cache_lookups
+        lookups = metrics.cache_lookups
+        self._hits: Counter = lookups.labels(kind, "hit")
+        self._misses: Counter = lookups.labels(kind, "miss")
+        self._outages: Counter = lookups.labels(kind, "outage")
         # Those that the cache could not be told to forget. More than a few are not remembered one
         # by one: then none is believed.
         self._owed: set[str] = set()
@@ -88,7 +91,7 @@ class KeptAnswers:
         return name not in self._owed
 
     def count(self, *, hit: bool) -> None:
-        self._lookups.labels(self._kind, "hit" if hit else "miss").inc()
+        (self._hits if hit else self._misses).inc()
 
     async def bridge(self, exc: DocmillError, name: str, owner: OwnerKey) -> bytes:
         """What is known while the database can't be asked; raises where it is nothing."""
@@ -96,7 +99,7 @@ class KeptAnswers:
             raise exc
         kept = await self.find(name, patient=True)
         if kept and kept.owner == owner and kept.at > self._deaf_until:
-            self._lookups.labels(self._kind, "outage").inc()
+            self._outages.inc()
             return kept.body
         raise DocmillError(exc.fault.code, exc.detail, retryAfter=RETRY_AFTER) from exc
 

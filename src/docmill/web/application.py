@@ -7,6 +7,7 @@ from typing import Any, Final
 from fastapi import APIRouter, Depends, FastAPI
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
+from fastapi.telemetry import TelemetryConfig
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
@@ -28,6 +29,9 @@ EXCEPTION_HANDLERS: Final[dict[int | type[Exception], ExceptionHandler]] = {
     RequestValidationError: error_pages.show_invalid,
     HTTPException: error_pages.show_refused,
 }
+
+# Spans are ours (docmill/tracing.py): FastAPI's own would tell addresses and exceptions.
+NO_TELEMETRY: Final[TelemetryConfig] = {"tracing": False, "metrics": False, "logs": False}
 
 
 class FirstRoutes:
@@ -83,8 +87,7 @@ def create_app(
         redoc_url=None,
         redirect_slashes=False,
         exception_handlers=EXCEPTION_HANDLERS,
-        # Spans are ours (docmill/tracing.py): FastAPI's own would tell addresses and exceptions.
-        telemetry={"tracing": False, "metrics": False, "logs": False},
+        telemetry=NO_TELEMETRY,
         dependencies=[Depends(check_texts)],
     )
     app.openapi = make_openapi(app)
