@@ -405,7 +405,7 @@ def create_web(
     site.closers.append(live.close)
     site.metrics.rooms += [one(site.metrics) for one in (JobMetrics, TradeMetrics, WebhookMetrics)]
     site.add(SiteJobs(site), IdentityProvider(config.sign_in, services.pool))
-    site.add(statuses, KeptLists(site.cache, site.metrics))
+    site.add(statuses, status.StatusReader(services.pool), KeptLists(site.cache, site.metrics))
     rooms = [
         room
         for room in installed.find_rooms().rooms.values()
@@ -413,7 +413,8 @@ def create_web(
     ]
     routers = [*ROUTERS, *(plugins.resolve(one) for room in rooms for one in room.routers)]
     packages = [*PACKAGES, *(room.package for room in rooms if room.package)]
-    return application.create_app(site, routers, packages, [live.running(), watched.running()])
+    running = [live.running(), watched.running()]
+    return application.create_app(site, routers, packages, running, [status.route])
 
 
 def _create_site(services: App, config: WebConfig) -> Site:

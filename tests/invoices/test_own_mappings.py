@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from docmill.app import find_catalog
+from docmill.core.owners import OwnerKey
 from docmill.db.pool import Pool, connection
 from docmill.documents import assignments
 from docmill.invoices import formats
@@ -70,7 +71,10 @@ async def test_a_share_of_owners_is_the_same_each_time_and_grows(pool: Pool) -> 
         chosen: list[set[str]] = []
         for percent in (10, 50, 100):
             await assignments.assign(conn, NAME, owner=None, percent=percent, by="me")
-            found = [await assignments.find_assigned(conn, one, [NAME]) for one in owners]  # pyright: ignore[reportArgumentType]
+            found = [
+                (await assignments.read_choices(conn, OwnerKey(one))).choose_mapping([NAME])
+                for one in owners
+            ]
             chosen.append({one for one, given in zip(owners, found, strict=True) if given})
         few, half, everybody = chosen
         assert few < half < everybody == set(owners)

@@ -94,7 +94,7 @@ async def test_a_failing_database_is_tried_three_times_with_growing_waits(
 STEPS: dict[str, tuple[Any, str]] = {
     "the quota": (quotas, "check_room"),
     "the rate": (limits, "take_uploads"),
-    "the preferences": (upload, "read_preferences"),
+    "the preferences": (upload, "read_choices"),
     "the job": (enqueue, "ensure_owner"),
 }
 ANYWHERE = sorted(SICK.keys() - {"read-only"})  # which no reading minds

@@ -9,13 +9,14 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 from uuid import UUID
 
 import psycopg
 from psycopg.rows import TupleRow
 
-from docmill.core.owners import Owner
+from docmill.core.owners import Owner, OwnerKey
 
 Connection = psycopg.AsyncConnection[TupleRow]
 
@@ -43,14 +44,15 @@ def view_now() -> View:
 
 def enclose(owner: Owner | None) -> None:
     """From here on this request sees what is the owner's, or nothing."""
-    _VIEW.set(_view_of(owner) if owner else NOBODY)
+    _VIEW.set(_view_of(owner.key, owner.desks) if owner else NOBODY)
 
 
-def _view_of(owner: Owner) -> View:
-    keys = [owner.key, *(f"desk:{name}" for name in owner.desks)]
+@lru_cache(maxsize=1024)
+def _view_of(owner: OwnerKey, desks: tuple[str, ...]) -> View:
+    keys = [owner, *(f"desk:{name}" for name in desks)]
     escaped = (key.replace("\\", "\\\\").replace('"', '\\"') for key in keys)
     literal = "{" + ",".join(f'"{key}"' for key in escaped) + "}"
-    return View(literal, "*" if "*" in owner.desks else ",".join(owner.desks))
+    return View(literal, "*" if "*" in desks else ",".join(desks))
 
 
 def open_for_admin() -> None:

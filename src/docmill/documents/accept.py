@@ -29,6 +29,7 @@ from docmill.db import wall
 from docmill.db.notify import Notifier
 from docmill.db.pool import CommitUnknownError, Connection, Pool, TurnQueueByKey, connection, write
 from docmill.documents import assignments, queries, quotas
+from docmill.documents.assignments import OwnerChoices
 from docmill.documents.content_types import (
     HEAD_BYTES,
     TAIL_BYTES,
@@ -162,7 +163,8 @@ class Acceptor:
 class JobRequest:
     """What is to be done with a file, and for whom.
 
-    `preferred`: the owner's preferences go before our defaults.
+    `preferred`: the owner's preferences go before our defaults. `choices`: the owner's, where they
+    were read just now.
     """
 
     owner: Owner
@@ -174,6 +176,7 @@ class JobRequest:
     options: Mapping[str, Any] = field(default_factory=dict[str, Any])
     meta: Mapping[str, Any] = field(default_factory=dict[str, Any])
     preferred: bool = False
+    choices: OwnerChoices | None = None
     schedule: Schedule = field(default_factory=Schedule)
     quotas: QuotaConfig = field(default_factory=QuotaConfig)
 
@@ -286,8 +289,7 @@ async def _decide(
     conn: Connection, acceptor: Acceptor, document: NewDocument, wanted: JobRequest, position: int
 ) -> Accepted:
     """The job for this request: remembered by its key, known by its content, or new."""
-    wanted = await _choose_mapping(conn, acceptor, wanted)
-    wanted = await _add_profile(conn, acceptor, wanted)
+    wanted = await _apply_choices(conn, acceptor, wanted)
     dedupe_key = _make_dedupe_key(document, wanted)
     await enqueue.ensure_owner(conn, wanted.owner.key, about=dedupe_key)
     if wanted.from_bucket and (before := await enqueue.find_job_of_document(conn, document.id)):
@@ -308,24 +310,19 @@ async def _decide(
     return accepted
 
 
-async def _choose_mapping(conn: Connection, acceptor: Acceptor, wanted: JobRequest) -> JobRequest:
-    """As it was asked for, else the one assigned to the owner, else the default."""
-    known = acceptor.catalog.mappings.get(wanted.pipeline)
-    if wanted.mapping or not known:
-        return wanted
-    assigned = await assignments.find_assigned(conn, wanted.owner.key, known)
-    return replace(wanted, mapping=assigned or known[0])
+async def _apply_choices(conn: Connection, acceptor: Acceptor, wanted: JobRequest) -> JobRequest:
+    """With a mapping: as it was asked for, else the one assigned to the owner, else the default.
 
-
-async def _add_profile(conn: Connection, acceptor: Acceptor, wanted: JobRequest) -> JobRequest:
-    """With the owner's profile as it is now: the job keeps it, so it gives the same result again.
-
+    And with the owner's profile as it is now: the job keeps it, so it gives the same result again.
     A profile that says nothing leaves no trace; the job's key is then the one it always had.
     """
-    if not acceptor.catalog.mappings.get(wanted.pipeline):
+    known = acceptor.catalog.mappings.get(wanted.pipeline)
+    if not known:
         return wanted
-    profile = await queries.read_profile(conn, wanted.owner.key)
-    return replace(wanted, options={**wanted.options, PROFILE: profile}) if profile else wanted
+    choices = wanted.choices or await assignments.read_choices(conn, wanted.owner.key)
+    mapping = wanted.mapping or choices.choose_mapping(known) or known[0]
+    told = {PROFILE: choices.profile} if choices.profile else {}
+    return replace(wanted, mapping=mapping, options={**wanted.options, **told})
 
 
 async def _repeat_request(

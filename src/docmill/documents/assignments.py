@@ -1,9 +1,12 @@
-"""Which mapping an owner is given who asks for none: a new one goes to some owners first."""
+"""What an owner gets who asks for nothing: by own choice, or as assigned by an operator.
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+A new mapping goes to some owners first.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Final
+from typing import Any, Final
 
 from psycopg.rows import class_row
 
@@ -12,20 +15,35 @@ from docmill.db.pool import Connection
 
 # An owner's own comes before a share of all, the last before earlier ones. The same owners are in
 # a share whenever it is asked for, and stay in it when it grows.
-FIND_ASSIGNED: Final = """
-SELECT mapping FROM mapping_assignments
- WHERE revoked_at IS NULL AND mapping = ANY(%(known)s)
-   AND (owner = %(owner)s
-        OR abs(hashtextextended(mapping || ' ' || %(owner)s, 0) %% 100) < percent)
- ORDER BY owner IS NULL, id DESC LIMIT 1
+READ_CHOICES: Final = """
+SELECT ARRAY(SELECT mapping FROM mapping_assignments
+              WHERE revoked_at IS NULL
+                AND (owner = %(owner)s
+                     OR abs(hashtextextended(mapping || ' ' || %(owner)s, 0) %% 100) < percent)
+              ORDER BY owner IS NULL, id DESC),
+       coalesce(profile, '{}'), coalesce(preferences, '{}')
+  FROM (VALUES (1)) AS always LEFT JOIN owners ON owner = %(owner)s
 """
 
 
-async def find_assigned(conn: Connection, owner: OwnerKey, known: Sequence[str]) -> str | None:
-    """The one of these mappings that was assigned to the owner."""
-    args = {"owner": owner, "known": list(known)}
-    row = await (await conn.execute(FIND_ASSIGNED, args)).fetchone()
-    return row[0] if row else None
+@dataclass(frozen=True, slots=True)
+class OwnerChoices:
+    """The mappings assigned to an owner, the first before others; and what the owner told."""
+
+    assigned: Sequence[str] = ()
+    profile: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    preferences: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+    def choose_mapping(self, known: Sequence[str]) -> str | None:
+        """The one of these that was assigned."""
+        return next((mapping for mapping in self.assigned if mapping in known), None)
+
+
+async def read_choices(conn: Connection, owner: OwnerKey) -> OwnerChoices:
+    """Nothing of an owner who was never here but what goes to a share of all."""
+    row = await (await conn.execute(READ_CHOICES, {"owner": owner})).fetchone()
+    assert row is not None
+    return OwnerChoices(*row)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from statistics import fmean, median
 from typing import Final
 
-from psycopg.rows import class_row
+from psycopg.rows import args_row, class_row
 
 from docmill.core.faults import DocmillError
 from docmill.core.jobs import ACTIVE, Job, JobId, Status
@@ -202,7 +202,7 @@ SELECT j.id, coalesce(j.requested_pipeline, j.pipeline) AS pipeline, d.bytes, d.
 
 
 async def list_active(conn: Connection) -> list[ActiveJob]:
-    async with conn.cursor(row_factory=class_row(ActiveJob)) as cur:
+    async with conn.cursor(row_factory=args_row(ActiveJob)) as cur:
         return await (await cur.execute(ACTIVE_JOBS, (LOOKED_AT,))).fetchall()
 
 

@@ -5,11 +5,10 @@ or when the database can't be asked. What is known to have changed is forgotten,
 told then what was true before. What was kept before we could not hear of changes is not believed.
 """
 
-import json
 import time
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from typing import Any, Final
+from typing import Final
 
 from prometheus_client import Counter
 
@@ -49,7 +48,10 @@ class KeptAnswers:
         self._kind: str = kind
         self._cache: Cache = cache
         self._keep: timedelta = keep
-        self._lookups: Counter = metrics.cache_lookups
+        lookups = metrics.cache_lookups
+        self._hits: Counter = lookups.labels(kind, "hit")
+        self._misses: Counter = lookups.labels(kind, "miss")
+        self._outages: Counter = lookups.labels(kind, "outage")
         # Those that the cache could not be told to forget. More than a few are not remembered one
         # by one: then none is believed.
         self._owed: set[str] = set()
@@ -63,8 +65,7 @@ class KeptAnswers:
         return _unpack(found) if found else None
 
     async def keep(self, name: str, answer: KeptAnswer) -> None:
-        head = json.dumps({"owner": answer.owner, "version": answer.version, "at": answer.at})
-        packed = head.encode() + b"\n" + answer.body
+        packed = f"{answer.at} {answer.version} {answer.owner}\n".encode() + answer.body
         await self._cache.put(f"{self._kind}:{name}", packed, keep=self._keep)
 
     async def forget(self, name: str) -> None:
@@ -90,7 +91,7 @@ class KeptAnswers:
         return name not in self._owed
 
     def count(self, *, hit: bool) -> None:
-        self._lookups.labels(self._kind, "hit" if hit else "miss").inc()
+        (self._hits if hit else self._misses).inc()
 
     async def bridge(self, exc: DocmillError, name: str, owner: OwnerKey) -> bytes:
         """What is known while the database can't be asked; raises where it is nothing."""
@@ -98,7 +99,7 @@ class KeptAnswers:
             raise exc
         kept = await self.find(name, patient=True)
         if kept and kept.owner == owner and kept.at > self._deaf_until:
-            self._lookups.labels(self._kind, "outage").inc()
+            self._outages.inc()
             return kept.body
         raise DocmillError(exc.fault.code, exc.detail, retryAfter=RETRY_AFTER) from exc
 
@@ -121,8 +122,7 @@ def _unpack(packed: bytes) -> KeptAnswer | None:
     """Nothing where somebody else wrote what is there."""
     head, _, body = packed.partition(b"\n")
     try:
-        said: Any = json.loads(head)
-        owner, version = OwnerKey(said["owner"]), str(said["version"])
-        return KeptAnswer(owner, version, body, float(said["at"]))
-    except (ValueError, KeyError, TypeError):
+        at, version, owner = head.decode().split(" ", 2)
+        return KeptAnswer(OwnerKey(owner), version, body, float(at))
+    except ValueError:
         return None

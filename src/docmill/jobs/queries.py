@@ -1,9 +1,9 @@
 """One owner's jobs: the recent ones, those changed or deleted since, how many are under way."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 from uuid import UUID
 
 from psycopg.rows import class_row
@@ -235,13 +235,36 @@ async def read_clocks(conn: Connection, owners: Sequence[OwnerKey]) -> dict[Owne
     return {row[0]: row[1] for row in rows}
 
 
-VERSION: Final = "SELECT updated_at FROM jobs WHERE id = %(id)s AND owner = %(owner)s"
+class StatusFacts(NamedTuple):
+    """What of a job its status tells."""
+
+    id: JobId
+    owner: OwnerKey
+    updated_at: datetime
+    status: str
+    progress: int
+    queued_at: datetime | None
+    started_at: datetime | None
+    completed_at: datetime | None
+    failed_at: datetime | None
+    cancelled_at: datetime | None
+    error_code: str | None
+    error_message: str | None
+    reason: str | None
+    result_key: str | None
 
 
-async def read_version(conn: Connection, owner: OwnerKey, job_id: str) -> datetime | None:
-    """When the owner's job last changed; None where there is no such job."""
-    row = await (await conn.execute(VERSION, {"id": job_id, "owner": owner})).fetchone()
-    return row[0] if row else None
+STATUSES: Final = """
+SELECT id, owner, updated_at, status, progress, queued_at, started_at, completed_at, failed_at,
+       cancelled_at, error_code, error_message, reason, result_key
+  FROM jobs WHERE id = ANY(%s)
+"""
+
+
+async def read_statuses(conn: Connection, ids: Collection[JobId]) -> dict[JobId, StatusFacts]:
+    """Those of these jobs that may be seen."""
+    rows = await (await conn.execute(STATUSES, (list(ids),))).fetchall()
+    return {row[0]: StatusFacts._make(row) for row in rows}
 
 
 @dataclass(frozen=True, slots=True)

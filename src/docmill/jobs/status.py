@@ -1,32 +1,104 @@
 """The status that programs poll, with the result when there is one.
 
-The answer about a job that has ended is kept. While the database can be asked, one small statement
-says whether what is kept is still true; while it can't, what is kept is the answer.
+While the database can be asked it always is, in one small statement for all who ask at the same
+time. The answer about a job that has ended is kept: it is given again while the job is as it was
+then, and when the database can't be asked.
 """
 
+import asyncio
 import json
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Final
+from typing import Any, Final, cast
+from uuid import UUID
 
 from fastapi import APIRouter
 from fastapi.routing import APIRoute
 from pydantic import BaseModel, Field
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
+from starlette.types import Receive, Scope, Send
 
 from docmill.core.faults import FAULTS, DocmillError
-from docmill.core.jobs import ENDED, Job, Status
+from docmill.core.jobs import ENDED, Job, JobId, Status
 from docmill.core.owners import Owner
-from docmill.db.pool import read_connection
+from docmill.db import wall
+from docmill.db.pool import Pool, read_connection
+from docmill.db.wall import View
 from docmill.documents.stored import open_stored
 from docmill.jobs import queries, results
 from docmill.jobs.kept import KeptAnswer, KeptStatuses
+from docmill.jobs.queries import StatusFacts
+from docmill.jobs.results import StoredResult
 from docmill.queue.enqueue import find_own_job
 from docmill.storage.checked import CheckedObject
 from docmill.web import problems
 from docmill.web.params import check_texts
 from docmill.web.site import CurrentOwner, CurrentSite, Site, find_site, identify_owner
+
+Rows = dict[JobId, StatusFacts]
+
+
+@dataclass(eq=False, slots=True)
+class _Question:
+    """Jobs that are asked for together."""
+
+    ids: set[JobId] = field(default_factory=set[JobId])
+    answer: asyncio.Task[Rows] | None = None
+
+
+class StatusReader:
+    """Reads jobs for whoever asks: those who come while a statement is under way share the next.
+
+    So each is answered with what is true after the question came, as if it had been asked alone.
+    Only those who see the same rows are asked for together.
+    """
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool: Pool = pool
+        self._next: dict[View, _Question] = {}
+        self._under_way: dict[View, asyncio.Task[Rows]] = {}
+
+    async def find(self, job_id: str) -> StatusFacts | None:
+        """None for a job that is not there or hidden from who asks."""
+        try:
+            wanted = JobId(UUID(job_id))
+        except ValueError:
+            return None
+        view = wall.view_now()
+        question = self._next.get(view)
+        if question is None:
+            question = self._next[view] = _Question()
+            question.answer = asyncio.create_task(self._ask(view, question))
+            question.answer.add_done_callback(_look_at_end)
+        question.ids.add(wanted)
+        assert question.answer
+        return (await asyncio.shield(question.answer)).get(wanted)
+
+    async def _ask(self, view: View, question: _Question) -> Rows:
+        try:
+            if before := self._under_way.get(view):
+                await asyncio.wait({before})
+            async with self._pool.absence.refused(), read_connection(self._pool) as conn:
+                self._close(view, question)
+                return await queries.read_statuses(conn, question.ids)
+        finally:
+            self._close(view, question)
+            if self._under_way.get(view) is question.answer:
+                del self._under_way[view]
+
+    def _close(self, view: View, question: _Question) -> None:
+        """Who comes from now on is for the next one."""
+        if self._next.get(view) is question and question.answer:
+            del self._next[view]
+            self._under_way[view] = question.answer
+
+
+def _look_at_end(task: asyncio.Task[Rows]) -> None:
+    """Whoever waited has the exception; perhaps nobody waits any more."""
+    if not task.cancelled():
+        task.exception()
 
 
 class StatusRoute(APIRoute):
@@ -35,13 +107,15 @@ class StatusRoute(APIRoute):
     The endpoint's signature still says what the description of the API tells.
     """
 
-    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        async def answer(request: Request) -> Response:
-            await check_texts(request)  # as with every route of the application
-            site, owner = await find_site(request), await identify_owner(request)
-            return await self.endpoint(request.path_params["job_id"], site, owner)
-
-        return answer
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["method"] not in self.methods:
+            await super().handle(scope, receive, send)
+            return
+        request = Request(scope, receive)
+        await check_texts(request)  # as with every route of the application
+        site, owner = await find_site(request), await identify_owner(request)
+        response = await self.endpoint(request.path_params["job_id"], site, owner)
+        await response(scope, receive, send)
 
 
 router = APIRouter(prefix="/api", tags=["results"], route_class=StatusRoute)
@@ -78,58 +152,68 @@ async def job_status(job_id: str, site: CurrentSite, owner: CurrentOwner) -> Res
     """A cancelled job shows as failed with the code CANCELLED."""
     answers = site.find(KeptStatuses)
     try:
-        async with site.pool.absence.refused():
-            return await _find_kept(site, owner, job_id) or await _answer(site, owner, job_id)
+        kept = await answers.find(job_id)
+        row = await site.find(StatusReader).find(job_id)
+        if kept and kept.owner == owner.key:
+            if kept.is_of(owner.key, row.updated_at if row else None):
+                answers.count(hit=True)
+                await answers.confirm(job_id, kept)
+                return _json(kept.body)
+            await answers.forget(job_id)
+        answers.count(hit=False)
+        if row is None or row.owner != owner.key:
+            row = await _require_job(site, owner, job_id)
+        if row.status in ENDED:
+            return await _answer_ended(site, row)
+        return _json(json.dumps(_status_facts(row)).encode())
     except DocmillError as exc:
         return _json(await answers.bridge(exc, job_id, owner.key))
 
 
-async def _find_kept(site: Site, owner: Owner, job_id: str) -> Response | None:
-    answers = site.find(KeptStatuses)
-    kept = await answers.find(job_id)
-    if not kept or kept.owner != owner.key:
-        return None
-    async with read_connection(site.pool) as conn:
-        version = await queries.read_version(conn, owner.key, job_id)
-    if not kept.is_of(owner.key, version):
-        await answers.forget(job_id)
-        return None
-    answers.count(hit=True)
-    await answers.confirm(job_id, kept)
-    return _json(kept.body)
+route: Final = cast(StatusRoute, router.routes[0])
 
 
-async def _answer(site: Site, owner: Owner, job_id: str) -> Response:
-    answers = site.find(KeptStatuses)
-    async with read_connection(site.pool) as conn:
-        job = await find_own_job(conn, owner, job_id)
-        result = await results.find_result(conn, job.id, "data") if job.result_key else None
-    answers.count(hit=False)
+async def _require_job(site: Site, owner: Owner, job_id: str) -> Job:
+    """Who has no right to a job is told why; one that has come just now is found after all."""
+    async with site.pool.absence.refused(), read_connection(site.pool) as conn:
+        return await find_own_job(conn, owner, job_id)
+
+
+async def _answer_ended(site: Site, job: StatusFacts | Job) -> Response:
     facts = _status_facts(job)
-    if result is None:
-        body = json.dumps(facts | _status_error(job)).encode()
-    else:
-        pieces = _stream_with_result(facts, await open_stored(site.pool, site.store, result.key))
-        if result.bytes > ONE_BUFFER:
-            return StreamingResponse(pieces, media_type="application/json")
-        body = b"".join([piece async for piece in pieces])
-    if job.status in ENDED:
-        answer = KeptAnswer(owner.key, job.updated_at.isoformat(), body)
-        await answers.keep(str(job.id), answer)
+    async with site.pool.absence.refused():
+        result = await _find_result(site, job)
+        if result is None:
+            body = json.dumps(facts | _status_error(job)).encode()
+        else:
+            stored = await open_stored(site.pool, site.store, result.key)
+            pieces = _stream_with_result(facts, stored)
+            if result.bytes > ONE_BUFFER:
+                return StreamingResponse(pieces, media_type="application/json")
+            body = b"".join([piece async for piece in pieces])
+    answer = KeptAnswer(job.owner, job.updated_at.isoformat(), body)
+    await site.find(KeptStatuses).keep(str(job.id), answer)
     return _json(body)
+
+
+async def _find_result(site: Site, job: StatusFacts | Job) -> StoredResult | None:
+    if job.result_key is None:
+        return None
+    async with read_connection(site.pool) as conn:
+        return await results.find_result(conn, job.id, "data")
 
 
 def _json(body: bytes) -> Response:
     return Response(body, media_type="application/json")
 
 
-def _status_facts(job: Job) -> dict[str, Any]:
+def _status_facts(job: StatusFacts | Job) -> dict[str, Any]:
     ended_at = job.completed_at or job.failed_at or job.cancelled_at
     took = ended_at - job.started_at if ended_at and job.started_at else None
     return {
         "success": True,
         "jobId": str(job.id),
-        "status": job.status.row.api_word,
+        "status": Status(job.status).row.api_word,
         "progress": job.progress,
         "queuedAt": _epoch_ms(job.queued_at),
         "startedAt": _epoch_ms(job.started_at),
@@ -142,10 +226,10 @@ def _epoch_ms(at: datetime | None) -> int | None:
     return round(at.timestamp() * 1000) if at else None
 
 
-def _status_error(job: Job) -> dict[str, Any]:
-    if job.status is Status.FAILED:
+def _status_error(job: StatusFacts | Job) -> dict[str, Any]:
+    if job.status == Status.FAILED:
         return {"error": job.error_message, "code": job.error_code, "reason": job.reason}
-    code = {Status.CANCELLED: "CANCELLED", Status.COMPLETE: "EXPIRED"}.get(job.status)
+    code = {Status.CANCELLED: "CANCELLED", Status.COMPLETE: "EXPIRED"}.get(Status(job.status))
     return {"error": FAULTS[code].says, "code": code} if code else {}
 
 

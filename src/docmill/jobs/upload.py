@@ -20,11 +20,12 @@ from docmill.db.pool import read, read_connection, write
 from docmill.documents import accept, queries, quotas
 from docmill.documents import upload as uploads
 from docmill.documents.accept import Accepted, Acceptor, AcceptOutcome, JobRequest, StagedFile
+from docmill.documents.assignments import read_choices
 from docmill.documents.multipart import LONGEST_FIELD
 from docmill.documents.upload import ReceivedUpload, RefusedFile
 from docmill.jobs.api import JobModel, UploadedDocument, build_document, build_job
 from docmill.jobs.estimator import Estimator
-from docmill.jobs.preferences import apply_preferences, read_preferences
+from docmill.jobs.preferences import apply_preferences, parse_preferences
 from docmill.services.outbound import LONGEST_URL
 from docmill.web import problems
 from docmill.web.config import QuotaConfig
@@ -286,8 +287,9 @@ async def accept_received(
 async def _prefer(site: Site, wanted: JobRequest, asked: str | None) -> JobRequest:
     if not wanted.preferred:
         return wanted
-    preferred = await read(site.pool, lambda conn: read_preferences(conn, wanted.owner.key))
-    return apply_preferences(wanted, preferred, site.catalog, asked)
+    choices = await read(site.pool, lambda conn: read_choices(conn, wanted.owner.key))
+    preferred = parse_preferences(choices.preferences)
+    return apply_preferences(replace(wanted, choices=choices), preferred, site.catalog, asked)
 
 
 async def _accept(

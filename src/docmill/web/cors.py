@@ -24,7 +24,7 @@ class Origins:
         self._names: frozenset[str] = frozenset(names)
 
     def allow(self, headers: Headers) -> bool:
-        return headers.get("origin", "") in self._names
+        return bool(self._names) and headers.get("origin", "") in self._names
 
     def answer_preflight(self, method: str, headers: Headers) -> Response | None:
         """What a browser is told before it sends for such a page; None where it does not ask."""

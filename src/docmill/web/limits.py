@@ -132,10 +132,11 @@ class RateLimits:
         is_new = getattr(request.state, "set_cookie", None) is not None
         return RequestSender(owner, client_address(request, self._proxies), is_new)
 
-    async def check_read(self, sender: RequestSender) -> None:
+    async def check_read(self, request: Request, owner: Owner) -> None:
         """Raises TOO_MANY_REQUESTS; who comes without a session is counted by address."""
         if self._reads is None:
             return
+        sender = self.sender(request, owner)
         name = sender.address if sender.is_new else sender.owner.key
         grant = await self._reads.take(name)
         if not grant.given:
@@ -163,8 +164,10 @@ class RateLimits:
 def client_address(request: Request, proxies: Sequence[str]) -> str:
     """The peer, or whom the last trusted proxy saw; of IPv6 its network."""
     address = request.client.host if request.client else ""
+    if not proxies:
+        return _name_address(address)
     hops = [hop.strip() for hop in request.headers.get("x-forwarded-for", "").split(",")]
-    while hops and proxies and _is_in(address, proxies):
+    while hops and _is_in(address, proxies):
         address = hops.pop() or address
     return _name_address(address)
 

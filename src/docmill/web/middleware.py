@@ -55,6 +55,7 @@ class Hosts:
         return address.is_loopback or host in self._names or path in AT_ANY_ADDRESS
 
 
+@lru_cache(maxsize=128)
 def parse_host(header: str) -> str | None:
     """The host of a Host header, without its port."""
     found = _HOST.fullmatch(header.strip().lower())
@@ -98,7 +99,8 @@ CSP: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
     "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
-SECURITY_HEADERS: Final = {
+# Of every answer that does not say otherwise itself.
+USUAL_HEADERS: Final = {
     "content-security-policy": CSP,
     "x-content-type-options": "nosniff",
     "referrer-policy": "no-referrer",
@@ -106,7 +108,9 @@ SECURITY_HEADERS: Final = {
     "cross-origin-opener-policy": "same-origin",
     "cross-origin-resource-policy": "same-origin",
     "permissions-policy": "camera=(), geolocation=(), microphone=()",
+    "cache-control": "no-store",
 }
+_USUAL: Final = [(name.encode(), value.encode()) for name, value in USUAL_HEADERS.items()]
 
 
 class RequestMiddleware:
@@ -151,7 +155,7 @@ class RequestMiddleware:
         if not tracing.is_on() or scope["path"] in AT_ANY_HOST | AT_ANY_ADDRESS:
             await self._answer(exchange)
             return
-        parent = Headers(scope=scope).get(tracing.HEADER)
+        parent = exchange.headers.get(tracing.HEADER)
         with tracing.span("request", "server", parent=parent) as span:
             await self._answer(exchange)
             facts = exchange.facts()
@@ -160,7 +164,7 @@ class RequestMiddleware:
             span.say(**told, status=exchange.status)
 
     async def _answer(self, exchange: "Exchange") -> None:
-        scope, headers = exchange.scope, Headers(scope=exchange.scope)
+        scope, headers = exchange.scope, exchange.headers
         if not self._hosts.allow(scope["path"], headers):
             await exchange.refuse("WRONG_HOST")
             return
@@ -199,13 +203,14 @@ class Exchange:
         self.scope: Scope = scope
         self._origins: Origins = origins
         self.request_id: str = str(uuid4())
+        self.headers: Headers = Headers(scope=scope)
         self.state: dict[str, Any] = scope.setdefault("state", {})
         self.state["request_id"] = self.request_id
-        self.state["is_allowed_origin"] = origins.allow(Headers(scope=scope))
+        self.state["is_allowed_origin"] = origins.allow(self.headers)
         self.status: int = 0
         self._receive: Receive = receive
         self._send: Send = send
-        self._declared: float = _declared_length(scope)
+        self._declared: float = _declared_length(self.headers)
         self._unread: bool = self._declared > 0
         # Such a client sends its body only when we begin to read it.
         self._waits: bool = (b"expect", b"100-continue") in scope["headers"]
@@ -261,7 +266,7 @@ class Exchange:
             if self._declared <= DRAIN_BYTES:
                 await self._drain(DRAIN_BYTES, DRAIN_SECONDS)
             self.status = message["status"]
-            self._dress(MutableHeaders(scope=message))
+            self._dress(message)
         elif self._unread and not self._waits and not message.get("more_body", False):
             # All of the answer is on its way; only its end waits until the body has been drained.
             await self._send({**message, "more_body": True})
@@ -282,12 +287,14 @@ class Exchange:
                 return
             most -= len(message.get("body", b""))
 
-    def _dress(self, headers: MutableHeaders) -> None:
-        for name, value in SECURITY_HEADERS.items():
-            headers.setdefault(name, value)
-        headers.setdefault("cache-control", "no-store")
-        headers["x-request-id"] = self.request_id
-        self._origins.dress(Headers(scope=self.scope), headers)
+    def _dress(self, message: Message) -> None:
+        raw: list[tuple[bytes, bytes]] = list(message["headers"])
+        said = {name for name, _ in raw}
+        raw += [usual for usual in _USUAL if usual[0] not in said]
+        raw.append((b"x-request-id", self.request_id.encode()))
+        message["headers"] = raw
+        headers = MutableHeaders(raw=raw)
+        self._origins.dress(self.headers, headers)
         if cookie := self.state.get("set_cookie"):
             headers.append("set-cookie", cookie)
         headers.update(self.state.get("rate_limit", {}))
@@ -305,9 +312,8 @@ async def _receive_disconnect() -> Message:
 async def _send_nowhere(_: Message) -> None: ...
 
 
-def _declared_length(scope: Scope) -> float:
+def _declared_length(headers: Headers) -> float:
     """How many bytes the body has, by its headers: infinity where they don't say."""
-    headers = Headers(scope=scope)
     if "transfer-encoding" in headers:
         return math.inf
     length = headers.get("content-length", "0")

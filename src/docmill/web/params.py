@@ -105,7 +105,9 @@ def bad_param(at: str, message: str) -> DocmillError:
 
 async def check_texts(request: Request) -> None:
     """For every route: no text of the address holds what no database takes."""
-    given = (*request.path_params.items(), *request.query_params.multi_items())
+    given = list(request.path_params.items())
+    if request.scope["query_string"]:
+        given += request.query_params.multi_items()
     for name, text in given:
         if not is_storable(f"{name}{text}"):
             raise bad_param(clean_text(name)[:LONGEST_NAME], NOT_STORABLE)

@@ -30,6 +30,7 @@ SECRET_FORM: Final = re.compile(r"[A-Za-z0-9_-]{43}")
 COOKIE_SECONDS: Final = 365 * 24 * 3600
 SECRET_BYTES: Final = 32
 ALL: Final = ""
+MOST_PROVED: Final = 10_000
 
 
 def write_cookie(name: str, value: str, *, seconds: int, secure: bool) -> str:
@@ -48,6 +49,8 @@ class Sessions:
         self._key: bytes | None = None
         self._asking: asyncio.Lock = asyncio.Lock()
         self._ended: RecentAnswers[frozenset[str]] = RecentAnswers(pool, self._load_ended)
+        # Whose proof was found right: the same for as long as this process has its key.
+        self._proved: dict[str, Owner] = {}
 
     async def owner(self, request: Request) -> Owner:
         """The session of the cookie, or a new one whose cookie goes out with the answer."""
@@ -60,11 +63,20 @@ class Sessions:
 
     async def find(self, request: Request) -> Owner | None:
         """The session of the cookie, if it is one of ours and goes on."""
-        sent = COOKIE_FORM.fullmatch(request.cookies.get(self.cookie, ""))
-        if not sent or not sent[2] or not hmac.compare_digest(sent[2], await self._prove(sent[1])):
+        sent = request.cookies.get(self.cookie, "")
+        owner = self._proved.get(sent) or await self._check(sent)
+        if owner is None or owner.session_id in await self._ended.find(ALL):
             return None
-        owner = owners.session(sent[1])
-        return None if owner.session_id in await self._ended.find(ALL) else owner
+        return owner
+
+    async def _check(self, sent: str) -> Owner | None:
+        cut = COOKIE_FORM.fullmatch(sent)
+        if not cut or not cut[2] or not hmac.compare_digest(cut[2], await self._prove(cut[1])):
+            return None
+        if len(self._proved) >= MOST_PROVED:
+            self._proved.clear()
+        self._proved[sent] = owner = owners.session(cut[1])
+        return owner
 
     async def prepare(self) -> None:
         """What it takes to know a session again is there before the database may go away."""

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Annotated, TypeVar
+from typing import Annotated, TypeVar, cast
 
 from fastapi import Depends
 from starlette.requests import Request
@@ -49,13 +49,18 @@ class Site:
     exporting: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(2))
     under_way: set[asyncio.Task[object]] = field(default_factory=set[asyncio.Task[object]])
     _own: list[object] = field(default_factory=list[object])
+    _found: dict[type, object] = field(default_factory=dict[type, object])
 
     def add(self, *things: object) -> None:
         self._own.extend(things)
 
     def find(self, kind: type[RoomPart]) -> RoomPart:
-        """What was added of this class."""
-        return next(thing for thing in self._own if isinstance(thing, kind))
+        """What was added of this class; looked for once."""
+        found = self._found.get(kind)
+        if found is None:
+            found = next(thing for thing in self._own if isinstance(thing, kind))
+            self._found[kind] = found
+        return cast(RoomPart, found)
 
     def close(self) -> None:
         for close in self.closers:
@@ -81,7 +86,7 @@ async def identify_owner(request: Request) -> Owner:
         person = getattr(request.state, "signed_in", None)
         render.VISITOR.set(render.Visitor(person is not None, person.name if person else ""))
     if request.method in auth.SAFE:
-        await site.limits.check_read(site.limits.sender(request, owner))
+        await site.limits.check_read(request, owner)
     return owner
 
 
