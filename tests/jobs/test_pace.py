@@ -26,15 +26,15 @@ SIZES = st.builds(
     st.integers(0, 500),
 )
 SECONDS = st.floats(0, 3600)
-WORDS = st.lists(st.tuples(st.integers(0, 99), st.floats(0, 3600)), max_size=4).map(sorted)
-RUNS = st.builds(
-    lambda size, seconds, words: PastRun(
-        size, seconds, [word[0] for word in words], [word[1] for word in words]
-    ),
-    SIZES,
-    SECONDS,
-    WORDS,
-)
+WORDS = st.lists(st.tuples(st.integers(0, 99), st.floats(0, 3600)), max_size=4)
+
+
+def make_run(size: DocumentSize, seconds: float, words: list[tuple[int, float]]) -> PastRun:
+    told = sorted(words)
+    return PastRun(size, seconds, [word[0] for word in told], [word[1] for word in told])
+
+
+RUNS = st.builds(make_run, SIZES, SECONDS, WORDS)
 STATES = st.builds(RunState, st.floats(0, 10_000), st.integers(0, 100), st.floats(0, 10_000))
 HISTORIES = st.lists(RUNS, max_size=60).map(History)
 
