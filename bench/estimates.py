@@ -1,14 +1,13 @@
-"""How far the time left is off: mixed real documents through a real docmill.
+"""How far the time left is off: a mixed stream of documents through a real docmill.
 
-    python -m bench.estimates ../shared/corpus --warm 100 --jobs 50 --again 20
+    python -m bench.estimates ../shared/corpus --warm 100 --jobs 60
 
-Documents of several folders are uploaded a handful at a time. The estimates given at the upload,
-when the job was first seen running and when it was first seen half done are held against the truth,
-which is the time on the clock. Files made to do harm are left out: each is a kind of its own.
+Documents are uploaded some at a time, so that some wait. The estimates given at the upload, when
+the job was first seen running and when it was first seen half done are held against the truth,
+which is the time on the clock. Each is counted twice: within half of the truth, and within half of
+it or a second, which is the finest that a person is told.
 
-On a busy machine the truth itself wavers. So the load is told, and some documents are sent a second
-time: whoever knew how long that very document took last would be right so often, and nobody can be
-right more often than that.
+On a busy machine the truth itself wavers, so the load is told. `--record` keeps what was seen.
 """
 
 import argparse
@@ -19,20 +18,21 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import httpx2
 
-SEED = 14
-BURST = 5
-HARMFUL = "hostile"
-HALF = 50
-# The clock of a poll is no finer than this; below it nobody waits.
-FINEST = 0.5
+from bench.mixed import SEED, Sample, choose_samples
+
+BURST: Final = 12  # files at a time, at most
+LEFT: Final = 2  # so many are still at work when the next ones come
+HALF: Final = 50  # % progress
+FINEST: Final = 1.0  # seconds: pages and commands tell whole ones
 
 
 @dataclass(slots=True)
@@ -43,49 +43,43 @@ class Watched:
     bytes: int
     at_upload: tuple[float, float]
     at_start: tuple[float, float] | None = None
-    at_half: tuple[float, float] | None = None
     done: float | None = None
-    ran: float | None = None
+    seen: list[tuple[float, int, float]] = field(default_factory=list[tuple[float, int, float]])
+    job: dict[str, Any] = field(default_factory=dict[str, Any])
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("corpus", type=Path)
-    parser.add_argument("--warm", type=int, default=30)
-    parser.add_argument("--jobs", type=int, default=50)
-    parser.add_argument("--again", type=int, default=20, help="So many are sent a second time.")
-    parser.add_argument("--pipeline", default="auto")
+    parser.add_argument("--warm", type=int, default=100, help="So many run before it counts.")
+    parser.add_argument("--jobs", type=int, default=60)
+    parser.add_argument("--seed", type=int, default=SEED)
+    parser.add_argument("--record", type=Path, help="Write what was seen to this file.")
     parser.add_argument("--url", help="A docmill that runs already; else one is started.")
     given = parser.parse_args()
-    files = choose_files(given.corpus, given.warm + given.jobs)
-    with tempfile.TemporaryDirectory(prefix="docmill-estimates-") as folder:
-        server = None if given.url else start_server(Path(folder))
-        try:
-            url = given.url or wait_for_server(Path(folder))
-            with httpx2.Client(base_url=url, timeout=120) as client:
-                run(client, files[: given.warm], given.pipeline)
-                load = [os.getloadavg()[0]]
-                measured = run(client, files[given.warm :], given.pipeline)
-                load.append(os.getloadavg()[0])
-                again = files[given.warm : given.warm + given.again]
-                second = run(client, again, given.pipeline, salt=b"\n%again")
-        finally:
-            if server:
-                server.terminate()
-                server.wait(60)
+    samples = list(choose_samples(given.corpus, given.warm + given.jobs, given.seed))
+    with serve(given.url) as url, httpx2.Client(base_url=url, timeout=120) as client:
+        warm = run(client, samples[: given.warm])
+        load = os.getloadavg()[0]
+        measured = run(client, samples[given.warm :])
+    if given.record:
+        given.record.write_text("\n".join(json.dumps(asdict(one)) for one in [*warm, *measured]))
     report(measured)
-    report_twins(measured, second)
-    print(f"load {load[0]:.1f} to {load[1]:.1f} on {os.cpu_count()} cores")
+    print(f"load {load:.1f} to {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
 
 
-def choose_files(corpus: Path, count: int) -> list[Path]:
-    """From every folder alike, in an order that is the same each time."""
-    dice = random.Random(SEED)
-    kinds = [one for one in sorted(corpus.iterdir()) if one.is_dir() and one.name != HARMFUL]
-    folders = [sorted(one.rglob("*.pdf")) for one in kinds]
-    found = [path for paths in folders for path in dice.sample(paths, min(count, len(paths)))]
-    dice.shuffle(found)
-    return found[:count]
+@contextmanager
+def serve(url: str | None) -> Generator[str]:
+    if url:
+        yield url
+        return
+    with tempfile.TemporaryDirectory(prefix="docmill-estimates-") as folder:
+        server = start_server(Path(folder))
+        try:
+            yield wait_for_server(Path(folder))
+        finally:
+            server.terminate()
+            server.wait(60)
 
 
 def start_server(folder: Path) -> subprocess.Popen[bytes]:
@@ -108,76 +102,79 @@ def wait_for_server(folder: Path) -> str:
     raise SystemExit((folder / "log").read_text()[-2000:])
 
 
-def run(
-    client: httpx2.Client, files: Sequence[Path], pipeline: str, salt: bytes = b""
-) -> list[Watched]:
-    """A burst at a time; the next begins when half of the last is done, so that some wait."""
+def run(client: httpx2.Client, samples: Sequence[Sample]) -> list[Watched]:
+    """Some at a time; the next come when nearly all of the last are done, so that some wait."""
+    dice, left = random.Random(SEED), list(samples)
     watched: dict[str, Watched] = {}
-    for start in range(0, len(files), BURST):
-        for path in files[start : start + BURST]:
-            upload(client, (path.name, path.read_bytes() + salt), pipeline, watched)
-        while sum(one.done is None for one in watched.values()) > BURST // 2:
-            look(client, watched)
-            time.sleep(0.1)
-    while any(one.done is None for one in watched.values()):
-        look(client, watched)
-        time.sleep(0.1)
+    while left:
+        count = dice.randint(1, BURST)
+        for sample in left[:count]:
+            upload(client, sample, watched)
+        del left[:count]
+        look_until(client, watched, at_work=LEFT)
+    look_until(client, watched, at_work=0)
     return list(watched.values())
 
 
-def upload(
-    client: httpx2.Client, file: tuple[str, bytes], pipeline: str, watched: dict[str, Watched]
-) -> None:
-    files = {"file": file}
-    answer = client.post("/api/upload", files=files, data={"pipeline": pipeline}).json()
+def look_until(client: httpx2.Client, watched: dict[str, Watched], *, at_work: int) -> None:
+    while sum(one.done is None for one in watched.values()) > at_work:
+        for job_id, one in watched.items():
+            if one.done is None:
+                note(one, client.get(f"/api/jobs/{job_id}").json())
+        time.sleep(0.1)
+
+
+def upload(client: httpx2.Client, sample: Sample, watched: dict[str, Watched]) -> None:
+    files, data = {"file": (sample.name, sample.content)}, {"pipeline": sample.pipeline}
+    answer = client.post("/api/upload", files=files, data=data).json()
     if answer.get("outcome") == "created":
-        said = (time.time(), answer["estimatedTime"])
-        watched[answer["jobId"]] = Watched(file[0], answer["job"]["bytes"], said)
-
-
-def look(client: httpx2.Client, watched: dict[str, Watched]) -> None:
-    for job_id, one in watched.items():
-        if one.done is None:
-            note(one, client.get(f"/api/jobs/{job_id}").json())
+        told = (time.time(), answer["estimatedTime"])
+        watched[answer["jobId"]] = Watched(sample.name, answer["job"]["bytes"], told)
 
 
 def note(one: Watched, job: dict[str, Any]) -> None:
-    if job["status"] == "processing" and one.at_start is None:
-        one.at_start = (time.time(), job["estimated_seconds_left"])
-    if job["status"] == "processing" and job["progress"] >= HALF and one.at_half is None:
-        one.at_half = (time.time(), job["estimated_seconds_left"])
-    ended = job["completed_at"] or job["failed_at"] or job["cancelled_at"]
-    if ended:
+    told = (time.time(), job["estimated_seconds_left"])
+    if job["status"] == "processing":
+        one.at_start = one.at_start or told
+        one.seen.append((told[0], job["progress"], told[1]))
+    if ended := job["completed_at"] or job["failed_at"] or job["cancelled_at"]:
+        one.job = job
         one.done = datetime.fromisoformat(ended).astimezone(UTC).timestamp()
-        began = datetime.fromisoformat(job["started_at"] or ended).astimezone(UTC).timestamp()
-        one.ran = one.done - began
 
 
 def report(measured: Sequence[Watched]) -> None:
-    lines = {
+    moments = {
         "at upload": [(one, one.at_upload) for one in measured],
         "at start": [(one, one.at_start) for one in measured if one.at_start],
-        "half done": [(one, one.at_half) for one in measured if one.at_half],
+        "half-way by the clock": [(one, at) for one in measured if (at := find_half_time(one))],
+        f"at {HALF} % progress": [(one, at) for one in measured if (at := find_half_told(one))],
     }
-    told: dict[str, Any] = {}
-    for name, estimates in lines.items():
-        pairs = [(said, (one.done or at) - at) for one, (at, said) in estimates]
-        right = sum(is_within_half(said, truth) for said, truth in pairs)
-        ratios = sorted(said / max(truth, FINEST) for said, truth in pairs)
-        middle = ratios[len(ratios) // 2] if ratios else None
-        told[name] = {"jobs": len(pairs), "within half": right, "middle ratio": middle}
-    print(json.dumps(told, indent=1))
+    for name, estimates in moments.items():
+        pairs = [(told, (one.done or at) - at) for one, (at, told) in estimates]
+        print(f"{name}: {describe_pairs(pairs)}")
+        long = [(told, truth) for told, truth in pairs if truth > 2 * FINEST]
+        print(f"  of those that took over {2 * FINEST:g} s: {describe_pairs(long)}")
 
 
-def report_twins(measured: Sequence[Watched], second: Sequence[Watched]) -> None:
-    first = {one.name: one.ran for one in measured if one.ran}
-    pairs = [(first[one.name], one.ran) for one in second if one.ran and one.name in first]
-    right = sum(is_within_half(said, truth) for said, truth in pairs)
-    print(f"the same document again, by its own last time: {right} of {len(pairs)}")
+def find_half_time(one: Watched) -> tuple[float, float] | None:
+    """What was told last before half of the run was over."""
+    began = datetime.fromisoformat(one.job["started_at"]).timestamp()
+    half = ((one.done or began) + began) / 2
+    before = [(at, told) for at, _, told in one.seen if at <= half]
+    return before[-1] if before else None
 
 
-def is_within_half(said: float, truth: float) -> bool:
-    return abs(said - truth) <= max(0.5 * truth, FINEST)
+def find_half_told(one: Watched) -> tuple[float, float] | None:
+    """What was told with the first word of a run that it is half done."""
+    return next(((at, told) for at, progress, told in one.seen if progress >= HALF), None)
+
+
+def describe_pairs(pairs: Sequence[tuple[float, float]]) -> str:
+    half = sum(abs(told - truth) <= 0.5 * truth for told, truth in pairs)
+    near = sum(abs(told - truth) <= max(0.5 * truth, FINEST) for told, truth in pairs)
+    ratios = sorted(told / max(truth, 0.01) for told, truth in pairs)
+    middle = f", middle ratio {ratios[len(ratios) // 2]:.2f}" if ratios else ""
+    return f"{half} of {len(pairs)} within half, {near} within half or a second{middle}"
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ import pytest
 from docmill.auto.pipeline import find_readers, pipeline
 from docmill.core.faults import DocmillError
 from docmill.core.plugins import AUTO, PDF, HasMappings, Output, Pipeline, Source, Tools, WarmsUp
+from eval.pdf import make_pdf
 from eval.score_auto import draw_text
 from invoice_pdfs import paper
 from notes import note
@@ -54,6 +55,16 @@ def test_a_trade_note_is_read_as_one() -> None:
     assert output.pipeline == "trades"
     assert "names a security by its number" in output.decision
     assert [trade["isin"] for trade in output.data["trades"]] == ["US0378331005"]
+
+
+def test_each_page_that_it_looks_at_is_told() -> None:
+    """A page that is a picture takes seconds: nobody shall wait for the last at 0 %."""
+    told: list[tuple[int, str]] = []
+    pages = make_pdf([[(50, 50, "Dear Ms Onwood, we meet on Monday.")]] * 8)
+    tools = Tools(progress=lambda percent, stage: told.append((percent, stage)))
+    pipeline.run(Source(io.BytesIO(pages), "a.pdf", PDF), tools)
+    looked_at = [(6, "page 1 of 8"), (12, "page 2 of 8"), (18, "page 3 of 8"), (25, "page 4 of 8")]
+    assert told[:4] == looked_at
 
 
 def test_anything_else_is_read_as_a_document() -> None:

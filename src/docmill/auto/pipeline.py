@@ -29,6 +29,8 @@ from docmill.reading.pages import Page, PagedDocument
 
 # More pages tell no more of what a document is.
 LOOKED_AT: Final = 4
+# How far a run is, in percent, when all pages are read: no pipeline counts it as less.
+PAGES_READ: Final = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +68,7 @@ class AutoPipeline:
 
     def run(self, source: Source, tools: Tools) -> Output:
         with open_document(source.file, source.content_type, tools) as document:
-            first = [*islice(document.pages, LOOKED_AT)]
-            tools.progress(5, "telling what it is")
+            first = _look(document, tools)
             choice = choose_pipeline(source, first)
             name, why = choice.pipeline.name, choice.recognition.sentence
             if name in source.options.get(ELSEWHERE, ()):
@@ -86,6 +87,16 @@ def choose_pipeline(source: Source, pages: list[Page]) -> Choice:
     if not found:
         raise DocmillError("UNSUPPORTED_TYPE", f"nobody reads {source.content_type}")
     return max(found, key=lambda choice: choice.recognition.score)
+
+
+def _look(document: PagedDocument, tools: Tools) -> list[Page]:
+    """The first pages, told one by one: a page that is a picture takes seconds."""
+    first: list[Page] = []
+    for page in islice(document.pages, LOOKED_AT):
+        first.append(page)
+        percent = PAGES_READ * page.number // document.page_count
+        tools.progress(percent, f"page {page.number} of {document.page_count}")
+    return first
 
 
 def _put_back(document: PagedDocument, first: list[Page]) -> PagedDocument:

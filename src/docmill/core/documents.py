@@ -11,7 +11,22 @@ from docmill.core.jobs import DocumentId
 from docmill.core.owners import OwnerKey
 from docmill.core.texts import clean_text, make_storable, strip_invisible
 
-__all__ = ["Document", "NewDocument", "clean_filename", "clean_text", "make_storable"]
+__all__ = [
+    "Document",
+    "GuessedPages",
+    "NewDocument",
+    "clean_filename",
+    "clean_text",
+    "make_storable",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class GuessedPages:
+    """How many pages a file seems to have, and how many of them seem to be nothing but pictures."""
+
+    pages: int | None = None
+    scans: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +41,7 @@ class NewDocument:
     source: str
     upload_key: str
     meta: Mapping[str, Any]
+    guessed: GuessedPages = GuessedPages()
 
 
 class DocumentState(StrEnum):

@@ -196,6 +196,7 @@ class Job:
     summary: Summary | None = None
     reading_key: str | None = None
     pages: int | None = None
+    scans: int = 0
     not_before: datetime | None = None
     after: Sequence[JobId] | None = None
 

@@ -16,6 +16,7 @@ import structlog
 from docmill.core import failpoints
 from docmill.core.documents import (
     BUCKET,
+    GuessedPages,
     NewDocument,
     clean_filename,
     object_key,
@@ -38,6 +39,7 @@ from docmill.documents.content_types import (
     check_pipeline,
     check_type,
 )
+from docmill.documents.sketch import PdfSketch
 from docmill.queue import enqueue
 from docmill.queue.enqueue import Prerequisite
 from docmill.storage.contract import Store, Writer
@@ -60,6 +62,7 @@ class StagedFile:
     tail: bytes
     bytes: int
     sha256: str
+    guessed: GuessedPages
     writer: Writer
 
 
@@ -92,6 +95,7 @@ class FileStage:
         self._max: int = max_bytes
         self._store: Store | None = store
         self._hash = hashlib.sha256()
+        self._sketch: PdfSketch = PdfSketch()
         self._block: bytearray = bytearray()
         self._writer: Writer | None = None
 
@@ -119,6 +123,7 @@ class FileStage:
             tail=self.tail,
             bytes=self.bytes,
             sha256=self._hash.hexdigest(),
+            guessed=self._sketch.finish(),
             writer=self._writer,
         )
 
@@ -131,11 +136,15 @@ class FileStage:
             self._writer = await self._store.writer(self.key) if self._store else AlreadyStored()
         block, self._block = self._block, bytearray()
         if len(block) >= BLOCK // 16:
-            await asyncio.to_thread(self._hash.update, block)
+            await asyncio.to_thread(self._look, block)
         else:
-            self._hash.update(block)
+            self._look(block)
         if block:
             await self._writer.write(block)
+
+    def _look(self, block: bytearray) -> None:
+        self._hash.update(block)
+        self._sketch.update(block)
 
 
 log = structlog.get_logger()
@@ -246,6 +255,7 @@ def _describe_document(acceptor: Acceptor, staged: StagedFile, wanted: JobReques
         source=wanted.source,
         upload_key=staged.key,
         meta=wanted.meta,
+        guessed=staged.guessed,
     )
 
 

@@ -16,9 +16,10 @@ from docmill.web.params import Cursor
 
 INSERT: Final = """
 INSERT INTO documents (id, owner, sha256, bytes, content_type, original_filename, source,
-                       upload_key, meta, expires_at)
+                       upload_key, meta, guessed_pages, guessed_scans, expires_at)
 VALUES (%(id)s, %(owner)s, %(sha256)s, %(bytes)s, %(content_type)s, %(original_filename)s,
-        %(source)s, %(upload_key)s, %(meta)s, now() + %(keep)s)
+        %(source)s, %(upload_key)s, %(meta)s, %(guessed_pages)s, %(guessed_scans)s,
+        now() + %(keep)s)
 """
 
 
@@ -35,6 +36,8 @@ async def insert_document(
         "source": document.source,
         "upload_key": document.upload_key,
         "meta": Jsonb(dict(document.meta)),
+        "guessed_pages": document.guessed.pages,
+        "guessed_scans": document.guessed.scans,
         "keep": keep,
     }
     await conn.execute(INSERT, args)

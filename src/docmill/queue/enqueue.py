@@ -155,7 +155,8 @@ SELECT j.id, j.document_id, j.owner, d.original_filename, d.content_type, d.byte
        j.lease_expires_at, j.claim, j.tries_before + j.attempt_count AS attempt_count,
        j.expires_at, j.download_count, j.first_downloaded_at, j.duplicate_of,
        coalesce(j.requested_pipeline, j.pipeline) AS requested_pipeline, j.decision, j.reason,
-       j.summary, j.reading_key, d.pages, j.not_before, j.after,
+       j.summary, j.reading_key, coalesce(d.pages, d.guessed_pages) AS pages,
+       coalesce(d.guessed_scans, 0) AS scans, j.not_before, j.after,
        CASE WHEN j.status = 'queued' AND j.after IS NOT NULL THEN j.not_before ELSE j.run_at END
            AS run_at
   FROM jobs j JOIN documents d ON d.id = j.document_id
