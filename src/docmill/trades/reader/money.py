@@ -6,7 +6,6 @@ dividend or of interest gives nothing here.
 """
 
 import re
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from typing import Final
@@ -23,10 +22,6 @@ BY_MONEY: Final = 0.5  # how surely a direction is said
 UNSAID: Final = 0.2  # nothing says it: a purchase is likelier, and a person has to choose
 MOST_ROWS: Final = 150  # longer documents are no notes
 PROSE: Final = 16
-SIGN: Final = 3.0  # what each thing that tells a direction counts
-BESIDE: Final = 2.0
-HINT: Final = 1.5
-CLEAR: Final = 1.5  # of such counts make a direction told
 PROVEN: Final = 2.9  # the score of numbers that multiply closely, with no word for them
 MOST_HINTS: Final = 6
 TOGETHER: Final = 3  # rows over which three numbers still stand together
@@ -50,14 +45,11 @@ def find_block_by_money(
         return []
     if _is_held(rows, deal) or _tells_of_income(rows):
         return []
-    votes = Counter[Direction]()
-    for direction, weight in _find_votes(rows, figures, deal, anchors):
-        votes[direction] += weight
+    votes = set(_find_votes(rows, figures, deal, anchors))
     if len(votes) > 1:
         return []
     direction: Direction = next(iter(votes)) if votes else "buy"
-    clear = votes[direction] >= CLEAR
-    anchor = Anchor(deal.quantity.row, direction, BY_MONEY if clear else UNSAID, 0)
+    anchor = Anchor(deal.quantity.row, direction, BY_MONEY if votes else UNSAID, 0)
     return [TradeBlock(anchor, 0, len(rows) - 1, deal)]
 
 
@@ -102,24 +94,25 @@ def _is_held(rows: Sequence[NoteRow], deal: Deal) -> bool:
 
 def _find_votes(
     rows: Sequence[NoteRow], figures: FigureIndex, deal: Deal, anchors: Sequence[Anchor]
-) -> Iterator[tuple[Direction, float]]:
+) -> Iterator[Direction]:
     """What signs, words beside the settled sum, fees between it and the notional, and the words
-    that only hint at a direction say, and how much each counts."""
-    yield from ((anchor.direction, HINT) for anchor in anchors[:MOST_HINTS])
+    that only hint at a direction say."""
+    for anchor in anchors[:MOST_HINTS]:
+        yield anchor.direction
     if deal.quantity and _SIGNED.match(deal.quantity.text):
-        yield "sell", SIGN
+        yield "sell"
     settled = deals.find_settlement(figures.all, deal, 0)
     amount = settled.amount or deal.notional
     if amount is None:
         return
     for row in rows:
         if _has_amount(row, amount) and row.word_count <= PROSE:
-            yield from ((side, BESIDE) for side in _read_side(row))
-            yield from ((side, BESIDE) for side in _read_column(rows, row, amount))
+            yield from _read_side(row)
+            yield from _read_column(rows, row, amount)
     if amount.number.value < 0:
-        yield "buy", HINT
+        yield "buy"
     if settled.balanced and (settled.fees or settled.taxes):
-        yield ("buy" if amount.value > deal.notional_value else "sell"), BESIDE
+        yield "buy" if amount.value > deal.notional_value else "sell"
 
 
 def _has_amount(row: NoteRow, amount: TradeFigure) -> bool:
