@@ -128,7 +128,8 @@ def main(arguments: Sequence[str]) -> int:
         pages |= {record["sha256"]: each for record, each in zip(own, read, strict=True)}
         records += own
     print("with the words of every broker")
-    plain = dict(map(read_hidden, [(digest, each, set()) for digest, each in pages.items()]))
+    nothing: set[str] = set()
+    plain = dict(read_hidden((digest, each, nothing)) for digest, each in pages.items())
     scored(records, plain, asked.out)
     print("without the words that only one broker uses")
     scored(records, hide_and_read(records, pages), asked.out, errors=asked.errors)
