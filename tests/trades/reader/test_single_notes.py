@@ -111,3 +111,54 @@ def test_purchases_listed_below_a_sale_are_no_trades() -> None:
     lots = ("Kauf 02.01.2020 4 40,00 160,00 EUR", "Kauf 03.02.2021 8 41,00 328,00 EUR")
     trades = read_lines(*sale, "Kurswert 603,00 EUR", "Steuerliche Informationen", *lots)
     assert [(trade["direction"], trade["quantity"]) for trade in trades] == [("sell", "12")]
+
+
+def test_numbers_that_multiply_closely_are_a_trade_though_no_word_is_known() -> None:
+    (trade,) = read_lines(
+        "Wqzrtl Kvbnth",
+        "Zplk Vrmq Tssl",
+        "Rtlkan Global Fund DE0007164600 12.03.2024",
+        "209 115,8531 24.213,30",
+    )
+    assert (trade["quantity"], trade["price"]) == ("209", "115.8531")
+    assert trade["notional"] == "24213.30"
+    assert trade["confidence_score"] < 0.8
+
+
+def test_small_numbers_that_multiply_by_chance_are_no_trade() -> None:
+    assert not read_lines("Wqzrtl Kvbnth", "Rtlkan DE0007164600", "Vrmq 2 3 6")
+
+
+def test_a_sum_behind_a_rate_is_in_the_currency_of_the_account_without_a_word_for_it() -> None:
+    (trade,) = read_lines(
+        "Order: Buy",
+        "0.270 units Alpine Pacific Index",
+        "ISIN: DE0007164600",
+        "Trade date 12.03.2024",
+        "Price: USD 133.12",
+        "Amount USD 35.94",
+        "Exchange rate CHF/USD 0.89215 CHF 32.06",
+    )
+    assert (trade["currency"], trade["notional"]) == ("CHF", "32.06")
+
+
+def test_a_word_torn_at_a_stroke_in_a_head_says_no_direction() -> None:
+    trades = read_lines(
+        "Kauf",
+        *FACTS,
+        "Amount 603,00 EUR",
+        "Fondsname Anteil- Rücknahme-/ Wert",
+        "Alpen Fonds DE0007164600 40,000 78,70 EUR 3.148,00 EUR",
+    )
+    assert [trade["direction"] for trade in trades] == ["buy"]
+
+
+def test_a_note_has_one_trade_though_its_small_print_multiplies() -> None:
+    (trade,) = read_lines(
+        "Kauf",
+        *FACTS,
+        "Amount 603,00 EUR",
+        "Ansparplan",
+        "Menge 31,5 7,25 228,38",
+    )
+    assert trade["quantity"] == "12"

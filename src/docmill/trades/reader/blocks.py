@@ -78,9 +78,9 @@ def _find_hidden_anchor(row: NoteRow, text: str) -> Anchor | None:
 
 def _drop_torn_words(row: NoteRow) -> str:
     """A row's text without the words that go on below, as those in heads of tables do."""
-    if "- " not in f"{row.text} ":
-        return row.plain
-    return fold(" ".join(word.text for word in row.words if not word.text.endswith("-")))
+    ends = ("-",) if row.numbers else ("-", "-/")  # the second in heads only: `Rücknahme-/ Wert`
+    kept = [word.text for word in row.words if not word.text.endswith(ends)]
+    return row.plain if len(kept) == len(row.words) else fold(" ".join(kept))
 
 
 def _is_table_row(row: NoteRow) -> bool:

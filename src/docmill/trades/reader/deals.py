@@ -32,7 +32,6 @@ ONE_ROW: Final = 0.8
 IN_ORDER: Final = 0.4  # as the head of the table names them
 LEAST: Final = 2.6
 
-
 Figures = Sequence[TradeFigure]
 
 
@@ -184,10 +183,10 @@ def _fit_values(
 ) -> tuple[str, float]:
     count, each, sum_ = values
     made = count * each
-    slack = _slack(count, each, sum_)
+    slack = find_slack(count, each, sum_)
     if abs(made - sum_) <= slack:
         loose = min(float(slack / sum_) * 200, 2.5)
-        bonus = TRIVIAL if _is_trivial(count, each) else EXACT - loose
+        bonus = TRIVIAL if is_trivial(count, each) else EXACT - loose
         return "product", bonus + _shape_bonus(count, each)
     if abs(made / 100 - sum_) <= max(slack / 100, CENT) and (
         price.number.percent or not price.currency or price.currency == "GBP"
@@ -212,7 +211,7 @@ def _is_contract(made: Decimal, sum_: Decimal, total: TradeFigure) -> bool:
     return abs(made * 100 - sum_) <= CENT and named > 0
 
 
-def _is_trivial(count: Decimal, each: Decimal) -> bool:
+def is_trivial(count: Decimal, each: Decimal) -> bool:
     """Whether a product proves nothing: small whole numbers multiply to anything."""
     small = all(value == int(value) and value < SMALL for value in (count, each))
     return small or 1 in (count, each)
@@ -234,7 +233,7 @@ def _is_money(value: Decimal) -> bool:
     return value == value.quantize(HUNDREDTH)
 
 
-def _slack(count: Decimal, each: Decimal, sum_: Decimal) -> Decimal:
+def find_slack(count: Decimal, each: Decimal, sum_: Decimal) -> Decimal:
     """How far a product of rounded numbers may be off."""
     off = count * _step(each) / 2 + each * _step(count) / 2 + CENT
     return min(off, max(sum_ * ROUGH, CENT))
@@ -324,7 +323,8 @@ def _in_account_currency(
     """The same amount in the currency of the account, where it is given after a rate."""
     amount = found.amount
     if amount is None:
-        return found
+        turned = _find_turned(figures, deal.notional) if deal.notional else None
+        return found if turned is deal.notional else replace(found, amount=turned)
     ways = _convert(figures, amount.value)
     if found.balanced and amount.currency and not ways:
         return found

@@ -172,7 +172,10 @@ def cusip_in_isin(isin: str) -> str | None:
     return inner if isin[:2] in {"US", "CA"} and is_cusip(inner) else None
 
 
-_CLOCK: Final = re.compile(r"[\s,T/-]*(?:um |at |às |a las |alle |om |à |o )?\d{1,2}:\d{2}(?!\d)")
+_CLOCK: Final = re.compile(
+    r"[\s,T/-]*(?:um |at |às |a las |alle |om |à |o )?"
+    r"(?:\d{1,2}:\d{2}(?!\d)|\d{2}\.\d{2}\.\d{2}(?!\d))"
+)
 TIMED: Final = 2.5  # a day with the time of day: when a deal was done, not when it is paid
 IN_ANCHOR: Final = 9.0
 UNNAMED: Final = 2.0

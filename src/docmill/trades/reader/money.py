@@ -5,8 +5,9 @@ credited. Who pays has bought. What is credited may be an income as well, so tha
 dividend or of interest gives nothing here.
 """
 
-from collections import Counter
+import re
 from collections.abc import Iterator, Sequence
+from decimal import Decimal
 from typing import Final
 
 from docmill.reading.labels import fold
@@ -21,32 +22,67 @@ BY_MONEY: Final = 0.5  # how surely a direction is said
 UNSAID: Final = 0.2  # nothing says it: a purchase is likelier, and a person has to choose
 MOST_ROWS: Final = 150  # longer documents are no notes
 PROSE: Final = 16
+PROVEN: Final = 2.9  # the score of numbers that multiply closely, with no word for them
+MOST_HINTS: Final = 6
+TOGETHER: Final = 3  # rows over which three numbers still stand together
+CLOSELY: Final = Decimal("0.006")  # of the total: rounding that leaves a product a proof
+ENOUGH_FIGURES: Final = 5  # in two factors: fewer multiply to anything
+_SIGNED: Final = re.compile(r"[-−–]\d")  # a dash with a blank behind it parts words
 HEAD_ABOVE: Final = 4  # rows between a column's head and a sum in it
 
 
-def find_block_by_money(rows: Sequence[NoteRow], figures: FigureIndex) -> list[TradeBlock]:
-    """The one trade of a note without a word for its direction; nothing where signs differ.
+def find_block_by_money(
+    rows: Sequence[NoteRow], figures: FigureIndex, anchors: Sequence[Anchor]
+) -> list[TradeBlock]:
+    """The one trade of a note without a clear word for its direction.
 
-    Where there is no sign either, what can be read is better than nothing.
+    Where nothing tells it, what can be read is better than nothing.
     """
-    if len(rows) > MOST_ROWS or not any(facts.ISIN.search(row.text) for row in rows):
+    if len(rows) > MOST_ROWS or not any(_names_security(row) for row in rows):
         return []
     deal = find_deal(figures.all)
-    if not _is_told(deal) or _is_held(rows, deal):
+    if not deal.quantity or not _is_told(deal):
         return []
-    votes = Counter(_find_votes(rows, figures, deal))
-    if len(votes) > 1 or _tells_of_income(rows):
+    if _is_held(rows, deal) or _tells_of_income(rows):
+        return []
+    votes = set(_find_votes(rows, figures, deal, anchors))
+    if len(votes) > 1:
         return []
     direction: Direction = next(iter(votes)) if votes else "buy"
-    assert deal.quantity is not None
     anchor = Anchor(deal.quantity.row, direction, BY_MONEY if votes else UNSAID, 0)
     return [TradeBlock(anchor, 0, len(rows) - 1, deal)]
 
 
+def _names_security(row: NoteRow) -> bool:
+    """Whether it holds an ISIN, or a word for another number of a security."""
+    return bool(facts.ISIN.search(row.text) or lexicon.SECURITY_CODE.search(row.plain))
+
+
 def _is_told(deal: Deal) -> bool:
-    """Whether words name the quantity or the price, and they multiply to a sum."""
+    """Whether words name the quantity or the price, and they multiply to a sum, or do so
+    too closely for chance."""
+    if is_proven(deal) and deal.score >= PROVEN:
+        return True
     named = [f and f.role(role) for f, role in ((deal.quantity, "quantity"), (deal.price, "price"))]
     return bool(deal.fit) and any(named) and deal.score >= LEAST
+
+
+def is_proven(deal: Deal) -> bool:
+    """Whether three numbers that stand together multiply too closely for chance."""
+    figures = [f for f in (deal.quantity, deal.price, deal.notional) if f]
+    if deal.fit != "product" or len(figures) < 3:
+        return False
+    rows = [figure.row.index for figure in figures]
+    count, each, total = deal.quantity_value, deal.price_value, deal.notional_value
+    if max(rows) - min(rows) > TOGETHER or deals.is_trivial(count, each):
+        return False
+    shown = len(_list_digits(count)) + len(_list_digits(each))
+    return shown >= ENOUGH_FIGURES and deals.find_slack(count, each, total) <= total * CLOSELY
+
+
+def _list_digits(value: Decimal) -> tuple[int, ...]:
+    """The figures that tell something: noughts at either end do not."""
+    return value.normalize().as_tuple().digits
 
 
 def _is_held(rows: Sequence[NoteRow], deal: Deal) -> bool:
@@ -56,9 +92,14 @@ def _is_held(rows: Sequence[NoteRow], deal: Deal) -> bool:
     return any(lexicon.HOLDINGS.search(row.plain) for row in above)
 
 
-def _find_votes(rows: Sequence[NoteRow], figures: FigureIndex, deal: Deal) -> Iterator[Direction]:
-    """What signs, words beside the settled sum, and fees between it and the notional say."""
-    if deal.quantity and deal.quantity.number.value < 0:
+def _find_votes(
+    rows: Sequence[NoteRow], figures: FigureIndex, deal: Deal, anchors: Sequence[Anchor]
+) -> Iterator[Direction]:
+    """What signs, words beside the settled sum, fees between it and the notional, and the words
+    that only hint at a direction say."""
+    for anchor in anchors[:MOST_HINTS]:
+        yield anchor.direction
+    if deal.quantity and _SIGNED.match(deal.quantity.text):
         yield "sell"
     settled = deals.find_settlement(figures.all, deal, 0)
     amount = settled.amount or deal.notional
@@ -68,6 +109,8 @@ def _find_votes(rows: Sequence[NoteRow], figures: FigureIndex, deal: Deal) -> It
         if _has_amount(row, amount) and row.word_count <= PROSE:
             yield from _read_side(row)
             yield from _read_column(rows, row, amount)
+    if amount.number.value < 0:
+        yield "buy"
     if settled.balanced and (settled.fees or settled.taxes):
         yield "buy" if amount.value > deal.notional_value else "sell"
 

@@ -38,6 +38,7 @@ MANY: Final = 40
 TITLE_WORDS: Final = 12
 HEAD_ROWS: Final = 80  # above the first trade: what all trades share
 YEARS: Final = 2
+UNLIKE: Final = 3  # so much less is told of what is no trade
 TITLED: Final = 0.7
 SAID: Final = 0.9
 DOUBTFUL: Final = 0.7
@@ -84,7 +85,7 @@ def read_trades(sheet: NoteSheet) -> FoundTrades:
     if not blocks and not kind and anchors:
         blocks = _whole_document(rows, figures, anchors)
     if not blocks and not kind:
-        blocks = find_block_by_money(rows, figures)
+        blocks = find_block_by_money(rows, figures, anchors)
     if not blocks:
         return FoundTrades(reason=REASONS[kind], kind=kind)
     told = any("cusip" in row.plain for row in rows)
@@ -104,7 +105,31 @@ def _find_blocks(rows: Sequence[NoteRow], figures: FigureIndex, kind: str) -> li
         blocks = find_signed_rows(rows, figures)
     if kind:
         blocks = [block for block in blocks if _is_sure(block, kind)]
-    return listed if len(listed) >= len(blocks) and not _is_told(blocks, listed) else blocks
+    whole = len(listed) >= len(blocks) and not _is_told(blocks, listed)
+    return _drop_unlike(rows, listed if whole else blocks)
+
+
+def _drop_unlike(rows: Sequence[NoteRow], blocks: Sequence[TradeBlock]) -> list[TradeBlock]:
+    """The one block that is told as a trade is, where the others are not; else all of them.
+
+    The trades of a statement are told alike. A note's own trade has much that its costs, its lots
+    and its small print have not.
+    """
+    weights = [_weigh_telling(rows, block) for block in blocks]
+    told = [b for b, weight in zip(blocks, weights, strict=True) if weight > max(weights) - UNLIKE]
+    return told if len(told) == 1 else list(blocks)
+
+
+def _weigh_telling(rows: Sequence[NoteRow], block: TradeBlock) -> int:
+    """How much of a trade a block tells: an ISIN, a day, a named quantity, a product."""
+    own = block.rows(rows)
+    count = block.deal.quantity
+    told = (
+        any(row.days for row in own),
+        block.deal.fit == "product",
+        count is not None and count.role("quantity") > 0,
+    )
+    return sum(told) + 2 * any(facts.ISIN.search(row.text) for row in own)
 
 
 def _is_told(blocks: Sequence[TradeBlock], listed: Sequence[TradeBlock]) -> bool:
