@@ -5,7 +5,7 @@ python -m eval.billers FOLDER [--copies 3] [--seed 1] [--round 2]
 A page is `eval/billers/NAME.html`: what it is about (TOML between two lines of dashes), then HTML
 with `{{value}}` and `[[lines]] .. [[/lines]]`. Firms and goods of a country are in `pools.toml`.
 `is_held` says which pages were never looked at while the reader was made. A `round` is the pages
-that were written and scored together: 2 are those of decision 68.
+that were written and scored together: 2 and 3 are those of decision 68, and 3 is all open.
 """
 
 import argparse
@@ -19,6 +19,7 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from datetime import date, timedelta
 from decimal import ROUND_HALF_UP, Decimal
+from functools import cache
 from pathlib import Path
 from random import Random
 from typing import Any, Final
@@ -39,6 +40,7 @@ td,th{vertical-align:top}
 LOOP: Final = re.compile(r"\[\[lines\]\](.*?)\[\[/lines\]\]", re.DOTALL)
 SLOT: Final = re.compile(r"\{\{([a-z_0-9]+)\}\}")
 FIELDS: Final = ("net", "tax", "gross")
+ALL_OPEN: Final = 3  # the round whose pages were all looked at
 
 Values = dict[str, str]
 
@@ -219,6 +221,7 @@ def fill_page(page: str, made: MadeBill) -> str:
     return f"<!doctype html><meta charset=utf-8><style>{STYLE}</style>{fill(body, values)}"
 
 
+@cache
 def load_pages() -> dict[str, tuple[dict[str, Any], str]]:
     """By name: what each page is about, and its HTML."""
     found: dict[str, tuple[dict[str, Any], str]] = {}
@@ -230,6 +233,8 @@ def load_pages() -> dict[str, tuple[dict[str, Any], str]]:
 
 def is_held(name: str) -> bool:
     """Whether a page is only for scoring."""
+    if load_pages()[name][0].get("round") == ALL_OPEN:
+        return False
     return hashlib.sha256(name.encode()).digest()[0] % 2 == 1
 
 

@@ -24,7 +24,7 @@ import numpy as np
 
 from docmill.core.faults import DocmillError
 from docmill.core.plugins import PDF, Tools
-from docmill.invoices.reader import detect_notation, read_pages
+from docmill.invoices.reader import detect_notation, lexicon, read_pages
 from docmill.invoices.reader.layout import make_sheet
 from docmill.invoices.reader.lines import count_proven, find_bare_lines, find_lines
 from docmill.invoices.reader.parties import choose_by_rules, choose_parties, collect_names
@@ -62,6 +62,8 @@ EXPECTED: Final = {  # what labels say by their words, where too few documents s
     "seller.imprint": 0.3,
     "seller.branded": 0.5,
     "seller.greeted": -1.0,
+    "seller.goods": -2.0,
+    "seller.only_mail": -0.5,
     "seller.known": 0.5,
     "seller.rule": 3.0,
     "seller.form": 0.5,
@@ -72,6 +74,8 @@ EXPECTED: Final = {  # what labels say by their words, where too few documents s
     "buyer.paying": 1.0,
     "buyer.imprint": -1.0,
     "buyer.greeted": 1.0,
+    "buyer.goods": -2.0,
+    "buyer.only_mail": 0.5,
     "buyer.known": -1.0,
     "buyer.rule": 3.0,
     "pair.rung": 1.0,
@@ -171,7 +175,7 @@ def _read_names(path: Path) -> NameSources | None:
 def _names_on(pages: Sequence[Page]) -> NameSources:
     sheet = detect_notation(make_sheet(pages))
     table = max(find_lines(sheet), find_bare_lines(sheet), key=count_proven)
-    return collect_names(sheet, find_phrases(sheet), table.rows)
+    return collect_names(sheet, find_phrases(sheet, lexicon.LABELS), table.rows)
 
 
 def _right(party: RankedParty, names: frozenset[str], known: bool) -> bool:
