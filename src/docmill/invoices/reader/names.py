@@ -71,7 +71,6 @@ class AddressBlock:
 
     @cached_property
     def is_delivery(self) -> bool:
-        """Whether it is where goods go to."""
         return self._is_headed(SHIP)
 
     @cached_property
@@ -80,8 +79,8 @@ class AddressBlock:
         return self._is_headed(SHIP) or self._is_headed(GOODS_PARTY)
 
     def _is_headed(self, pattern: re.Pattern[str]) -> bool:
-        heads = [self.cells[0].text, self.above.text if self.above else ""]
-        texts = [text for head in heads for text in head.partition(":")[0].split("/")]
+        heads = (self.cells[0].text, self.above.text if self.above else "")
+        texts = (text for head in heads for text in head.partition(":")[0].split("/"))
         return any(pattern.fullmatch(squeeze(text)) for text in texts)
 
 
@@ -327,7 +326,7 @@ def _names_amount(text: str) -> bool:
 
 
 def has_street(text: str) -> bool:
-    """Whether a line begins with a number or a street and its number, or ends in a postcode."""
+    """Whether a line begins with a number or names a street, or ends in a postcode."""
     return text[:1].isdigit() or bool(_STREET.match(text.lower()) or _POSTCODE.search(text))
 
 

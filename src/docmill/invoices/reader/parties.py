@@ -142,8 +142,8 @@ def collect_names(sheet: TextSheet, phrases: list[Phrase], skipped: frozenset[in
     holders = [*_labelled_names(sheet, phrases, lexicon.HOLDER, 0.6)]
     buyers = [*billed, *_names_under_sender(sheet, senders), *_addressed_names(sheet, blocks)]
     sellers = [*sold_by, *(make_name(cell, 0, 0.85) for _, cell in senders)]
-    sellers += find_sellers(sheet, blocks, holders)
-    sellers += _plain_names(sheet, lower)
+    others = [*find_sellers(sheet, blocks, holders), *_plain_names(sheet, lower)]
+    sellers += _drop_parties_of_goods(others, blocks) if billed else others
     sellers = _add_support(sheet, [join_name(sheet, name) for name in sellers])
     return NameSources(
         sheet,
@@ -173,6 +173,12 @@ def _names_by_label(
             return [*_labelled_names(sheet, others, lexicon.SELLER, 1.0)], billed
     billed = [*_labelled_names(sheet, above, lexicon.BUYER, 1.0)]
     return [*_labelled_names(sheet, phrases, lexicon.SELLER, 1.0)], billed
+
+
+def _drop_parties_of_goods(names: list[PartyName], blocks: list[AddressBlock]) -> list[PartyName]:
+    """Names but for those that a label calls who sends or gets goods."""
+    cells = {id(cell) for block in blocks if block.is_of_goods for cell in block.cells}
+    return [name for name in names if id(name.cell) not in cells]
 
 
 def _is_of_goods(phrase: Phrase) -> bool:

@@ -292,22 +292,17 @@ def _block_features(sources: NameSources, name: PartyName) -> Features:
         return {"contact": 0.0, "reached": 0.0}
     at = block.cells.index(cell)
     behind = block.cells[at + 1 + (name.below is not None) :]
-    labelled = squeeze(name.text) in sources.billed_to | sources.sold_by
     rest = "\n".join(other.text for other in block.cells[at:] if "@" not in other.text)
-    reached = is_reached("\n".join(other.text for other in block.cells[at:]))
-    mailed = "@" in block.text
     return {
         "block": 1.0,
         "first": float(at == 0),
-        "goods": float(bool(sources.billed_to) and not labelled and block.is_of_goods),
         "under_place": float(any(is_place(other.text) for other in block.cells[:at])),
         "over_place": float(bool(behind) and is_place(behind[0].text)),
         "address": float(block.has_address),
         "contact": float(has_contact(rest)),
-        "mail": float(mailed),
-        "only_mail": float(mailed and not reached and not block.has_address),
+        "mail": float("@" in block.text),
         "taxed": float(is_taxed(rest)),
-        "reached": float(reached),
+        "reached": float(is_reached("\n".join(other.text for other in block.cells[at:]))),
         "bare": float(2 <= len(behind) <= 4 and not _tells_more(rest)),
     }
 
