@@ -1,10 +1,11 @@
 """Invoices as the billing programs of many countries print them, each page written by hand.
 
-python -m eval.billers FOLDER [--copies 3] [--seed 1]
+python -m eval.billers FOLDER [--copies 3] [--seed 1] [--round 2]
 
 A page is `eval/billers/NAME.html`: what it is about (TOML between two lines of dashes), then HTML
 with `{{value}}` and `[[lines]] .. [[/lines]]`. Firms and goods of a country are in `pools.toml`.
-`is_held` says which pages were never looked at while the reader was made.
+`is_held` says which pages were never looked at while the reader was made. A `round` is the pages
+that were written and scored together: 2 and 3 are those of decision 68, and 3 is all open.
 """
 
 import argparse
@@ -18,6 +19,7 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from datetime import date, timedelta
 from decimal import ROUND_HALF_UP, Decimal
+from functools import cache
 from pathlib import Path
 from random import Random
 from typing import Any, Final
@@ -38,6 +40,7 @@ td,th{vertical-align:top}
 LOOP: Final = re.compile(r"\[\[lines\]\](.*?)\[\[/lines\]\]", re.DOTALL)
 SLOT: Final = re.compile(r"\{\{([a-z_0-9]+)\}\}")
 FIELDS: Final = ("net", "tax", "gross")
+ALL_OPEN: Final = 3  # the round whose pages were all looked at
 
 Values = dict[str, str]
 
@@ -58,7 +61,7 @@ class MadeBill:
         self.seller = random.choice(pool["sellers"])
         self.buyer = random.choice(pool["buyers"])
         self.unit = Decimal(1).scaleb(-about.get("places", 2))
-        self.lines = [self._make_line(text) for text in self._pick_goods()]
+        self.lines = [self._make_line(text, at) for at, text in enumerate(self._pick_goods())]
         self.sums = self._add_up()
 
     def _pick_goods(self) -> list[str]:
@@ -66,24 +69,27 @@ class MadeBill:
         things = self.about.get("things") or self.pool["things"]
         return self.random.sample(things, min(self.random.randint(least, most), len(things)))
 
-    def _make_line(self, text: str) -> dict[str, Any]:
+    def _make_line(self, text: str, at: int) -> dict[str, Any]:
         quantity = Decimal(
             self.random.choice(self.about.get("quantities", ("1", "2", "3", "6", "10")))
         )
         scale = self.pool.get("scale", 1)
         price = (Decimal(self.random.randint(450, 64_000)) / 100 * scale).quantize(self.unit)
+        whole = quantity * price * (100 - self.about.get("line_off", 0)) / 100
+        rates = self.about.get("rates") or [self.about.get("rate", 0)]
         return {
             "text": text,
             "quantity": quantity,
             "price": price,
-            "amount": self.round(quantity * price),
+            "amount": self.round(whole),
+            "rate": Decimal(str(rates[at % len(rates)])),
         }
 
     def round(self, value: Decimal) -> Decimal:
         return value.quantize(self.unit, ROUND_HALF_UP)
 
     def _add_up(self) -> dict[str, Decimal]:
-        """The sums in the order of the page: a share of another, or others added."""
+        """The sums in the order of the page: a fixed one, a share of another, or others added."""
         whole = sum((line["amount"] for line in self.lines), Decimal(0))
         rate = Decimal(str(self.about.get("rate", 0)))
         if self.about.get("prices") == "gross":
@@ -92,13 +98,28 @@ class MadeBill:
         else:
             tax = self.round(whole * rate / 100)
             sums = {"net": whole, "tax": tax, "gross": whole + tax}
+        if rates := self.about.get("rates"):
+            sums |= self._add_by_rate(rates)
         for name, *terms in self.about.get("sums", ()):
-            if isinstance(terms[-1], str):
+            if len(terms) == 1 and not isinstance(terms[0], str):
+                sums[name] = self.round(Decimal(str(terms[0])))
+            elif isinstance(terms[-1], str):
                 signed = ((-1 if term[0] == "-" else 1, term.lstrip("-")) for term in terms)
                 sums[name] = sum((sign * sums[term] for sign, term in signed), Decimal(0))
             else:
                 sums[name] = self.round(sums[terms[0]] * Decimal(str(terms[1])) / 100)
         return sums
+
+    def _add_by_rate(self, rates: Sequence[float]) -> dict[str, Decimal]:
+        """Net, tax and gross of each rate, numbered from 1, and of all of them."""
+        found: dict[str, Decimal] = dict.fromkeys(FIELDS, Decimal(0))
+        for at, rate in enumerate(map(Decimal, map(str, rates)), 1):
+            net = sum((line["amount"] for line in self.lines if line["rate"] == rate), Decimal(0))
+            tax = self.round(net * rate / 100)
+            for name, value in zip(FIELDS, (net, tax, net + tax), strict=True):
+                found[f"{name}_{at}"] = value
+                found[name] += value
+        return found
 
     def print_number(self, value: Decimal, places: int | None = None) -> str:
         group, mark = self.about["marks"]
@@ -134,10 +155,9 @@ class MadeBill:
         return values | {name: self.print_number(value) for name, value in self.sums.items()}
 
     def list_lines(self) -> list[Values]:
-        rate = Decimal(str(self.about.get("rate", 0)))
         found: list[Values] = []
         for at, line in enumerate(self.lines, 1):
-            tax = self.round(line["amount"] * rate / 100)
+            tax = self.round(line["amount"] * line["rate"] / 100)
             places = 0 if line["quantity"] == int(line["quantity"]) else 2
             places = max(places, self.about.get("quantity_places", 0))
             found.append(
@@ -148,6 +168,7 @@ class MadeBill:
                     "qty": self.print_number(line["quantity"], places),
                     "price": self.print_number(line["price"]),
                     "amount": self.print_number(line["amount"]),
+                    "lrate": str(line["rate"]),
                     "ltax": self.print_number(tax),
                     "lgross": self.print_number(line["amount"] + tax),
                     "day": self.print_day(self.issued - timedelta(5 - at)),
@@ -180,6 +201,13 @@ class MadeBill:
             "lines": None if "lines" in unseen else lines
         }
 
+    def list_others(self) -> dict[str, list[str]]:
+        """Further values that are right too, by field."""
+        others = self.about.get("other", {}).items()
+        return self.about.get("alts", {}) | {
+            field: [str(self.sums[name])] for field, name in others
+        }
+
 
 def fill_page(page: str, made: MadeBill) -> str:
     """The page with the values of one invoice."""
@@ -193,6 +221,7 @@ def fill_page(page: str, made: MadeBill) -> str:
     return f"<!doctype html><meta charset=utf-8><style>{STYLE}</style>{fill(body, values)}"
 
 
+@cache
 def load_pages() -> dict[str, tuple[dict[str, Any], str]]:
     """By name: what each page is about, and its HTML."""
     found: dict[str, tuple[dict[str, Any], str]] = {}
@@ -204,11 +233,13 @@ def load_pages() -> dict[str, tuple[dict[str, Any], str]]:
 
 def is_held(name: str) -> bool:
     """Whether a page is only for scoring."""
+    if load_pages()[name][0].get("round") == ALL_OPEN:
+        return False
     return hashlib.sha256(name.encode()).digest()[0] % 2 == 1
 
 
-def make(folder: Path, copies: int, seed: int) -> None:
-    """Invoices and `truth.json` in a folder, so many of each page."""
+def make(folder: Path, copies: int, seed: int, only: int = 0) -> None:
+    """Invoices and `truth.json` in a folder, so many of each page; `only` those of one round."""
     folder.mkdir(parents=True, exist_ok=True)
     pools = tomllib.loads((PAGES / "pools.toml").read_text("utf-8"))
     records: list[dict[str, Any]] = []
@@ -216,6 +247,8 @@ def make(folder: Path, copies: int, seed: int) -> None:
         browser = play.chromium.launch(executable_path=shutil.which("chromium"))
         view = browser.new_page()
         for name, (about, page) in load_pages().items():
+            if only not in {0, about.get("round", 1)}:
+                continue
             for copy in range(copies):
                 made = MadeBill(about, pools[about["pool"]], Random(f"{seed}-{name}-{copy}"))
                 view.set_content(fill_page(page, made))
@@ -223,7 +256,7 @@ def make(folder: Path, copies: int, seed: int) -> None:
                 (folder / file).write_bytes(data)
                 digest = hashlib.sha256(data).hexdigest()
                 record = {"file": file, "sha256": digest, "group": name, "truth": made.make_truth()}
-                records.append({**record, "lang": name[:2], "alts": about.get("alts", {})})
+                records.append({**record, "lang": name[:2], "alts": made.list_others()})
         browser.close()
     (folder / "truth.json").write_text(json.dumps(records, ensure_ascii=False, indent=1))
 
@@ -233,8 +266,9 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--copies", type=int, default=3)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--round", type=int, default=0)
     asked = parser.parse_args(arguments)
-    make(asked.folder, asked.copies, asked.seed)
+    make(asked.folder, asked.copies, asked.seed, asked.round)
     return 0
 
 

@@ -24,7 +24,7 @@ import numpy as np
 
 from docmill.core.faults import DocmillError
 from docmill.core.plugins import PDF, Tools
-from docmill.invoices.reader import detect_notation, read_pages
+from docmill.invoices.reader import detect_notation, lexicon, read_pages
 from docmill.invoices.reader.layout import make_sheet
 from docmill.invoices.reader.lines import count_proven, find_bare_lines, find_lines
 from docmill.invoices.reader.parties import choose_by_rules, choose_parties, collect_names
@@ -171,7 +171,7 @@ def _read_names(path: Path) -> NameSources | None:
 def _names_on(pages: Sequence[Page]) -> NameSources:
     sheet = detect_notation(make_sheet(pages))
     table = max(find_lines(sheet), find_bare_lines(sheet), key=count_proven)
-    return collect_names(sheet, find_phrases(sheet), table.rows)
+    return collect_names(sheet, find_phrases(sheet, lexicon.LABELS), table.rows)
 
 
 def _right(party: RankedParty, names: frozenset[str], known: bool) -> bool:

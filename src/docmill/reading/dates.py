@@ -94,7 +94,7 @@ def _find_all(text: str, packed: bool) -> Iterator[FoundDate]:
     for match in _ISO.finditer(text):
         yield from _make_found(match, match[1], match[3], match[4])
     yield from _find_numeric(text)
-    for match in _DAY_FIRST.finditer(text):
+    for match in _find_day_first(text):
         yield from _make_found(match, match[3], _month_number(match[2]), match[1])
     for match in _MONTH_FIRST.finditer(text):
         yield from _make_found(match, match[3], _month_number(match[1]), match[2])
@@ -104,6 +104,16 @@ def _find_all(text: str, packed: bool) -> Iterator[FoundDate]:
         yield from _make_found(match, match[1], match[2], match[3])
     for match in _PACKED.finditer(text) if packed else ():
         yield from _make_found(match, match[1], match[2], match[3])
+
+
+def _find_day_first(text: str) -> Iterator[re.Match[str]]:
+    """Days with the name of a month behind them; in `No. 25 of 4 May 2024` the 25 takes no 4."""
+    at = 0
+    while match := _DAY_FIRST.search(text, at):
+        known = bool(_month_number(match[2]))
+        at = match.end() if known else match.end(1)
+        if known:
+            yield match
 
 
 def _find_numeric(text: str) -> Iterator[FoundDate]:

@@ -28,6 +28,7 @@ SHORT: Final = 40  # characters: what may be a label
 LATEST: Final = 400  # days: nobody gives more time to pay
 AROUND: Final = 70  # characters: how far words belong to a number of days
 BY_TERMS: Final = 0.5
+OF_ANOTHER: Final = 0.05  # the second day in a line with the number: that of an order
 _NET: Final = re.compile(r"\bnet(?:to)?\s?(\d{1,3})(?![\d.,%])", re.IGNORECASE)
 _DISCOUNT: Final = lexicon.amount_pattern("discount")
 _SLASHED: Final = re.compile(r"\d[/-]\d{1,2}[/-]\d")
@@ -96,6 +97,7 @@ def _unlabelled_dates(
     sheet: TextSheet, row: TextRow, number: Value | None
 ) -> Iterator[HeaderCandidate]:
     """Dates without a label of their own; better high up, and better still beside the number."""
+    days = 0
     for column, cell in enumerate(row.cells):
         for found in dates.find_dates(cell.text, month_first=sheet.month_first):
             own = cell.text[: found.start].strip()
@@ -103,14 +105,20 @@ def _unlabelled_dates(
             before = labels.squeeze(own or left)
             height = cell.box.middle / sheet.height(cell.page) + (cell.page - 1)
             score = 0.4 - 0.3 * min(height, 1)
-            if number and number.value in row.text and lexicon.OF_DAY.search(own or left):
-                score = 0.85
+            if _is_of_number(row, number, own or left):
+                score = 0.85 if not days else OF_ANOTHER
             elif re.search(r"[^\W\d_]{3,},\s*(?:den|le|the|li|lì|dnia|dne)?\s*$", own):
                 score = 0.75 - 0.2 * min(height, 1)
             elif lexicon.NOT_DATE.fullmatch(before) or len(before) > TITLE:
                 score = 0.05
             day = found.day.isoformat()
+            days += 1
             yield make_candidate(day, score, cell=cell, start=found.start, end=found.end)
+
+
+def _is_of_number(row: TextRow, number: Value | None, before: str) -> bool:
+    """Whether a day follows the invoice's number, as in `Invoice 12 of 4 May, your order of ..`."""
+    return bool(number and number.value in row.text and lexicon.OF_DAY.search(before))
 
 
 def find_due_date(sheet: TextSheet, phrases: list[Phrase], issued: Value | None) -> Value | None:

@@ -140,7 +140,8 @@ def read_body(
             continue
         raw = _make_raw(header, row, amount)
         label = _row_role(row, header, amount)
-        full = "quantity" in raw.figures or "unit_price" in raw.figures
+        priced = "unit_price" in raw.figures and kind != "unit_price"
+        full = "quantity" in raw.figures or priced
         both = "quantity" in raw.figures and "unit_price" in raw.figures
         counted = _is_numbered_next(row, header, len(anchors)) and (full or not ended)
         if (label == "carried" and not both) or (label == "other" and not full):

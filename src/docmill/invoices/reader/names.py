@@ -9,7 +9,7 @@ from typing import Final
 
 from docmill.invoices.reader import lexicon
 from docmill.invoices.reader.amounts import find_role
-from docmill.invoices.reader.lexicon import SHIP
+from docmill.invoices.reader.lexicon import GOODS_PARTY, SHIP
 from docmill.invoices.reader.table import exact_kind
 from docmill.reading import dates, labels
 from docmill.reading.labels import COMPANY, TextCell, TextRow, TextSheet, squeeze
@@ -71,9 +71,17 @@ class AddressBlock:
 
     @cached_property
     def is_delivery(self) -> bool:
-        """Whether it is where goods go to."""
-        heads = [self.cells[0].text, self.above.text if self.above else ""]
-        return any(SHIP.fullmatch(squeeze(head.partition(":")[0])) for head in heads)
+        return self._is_headed(SHIP)
+
+    @cached_property
+    def is_of_goods(self) -> bool:
+        """Whether it is where goods go to or come from, unless nobody else is billed."""
+        return self._is_headed(SHIP) or self._is_headed(GOODS_PARTY)
+
+    def _is_headed(self, pattern: re.Pattern[str]) -> bool:
+        heads = (self.cells[0].text, self.above.text if self.above else "")
+        texts = (text for head in heads for text in head.partition(":")[0].split("/"))
+        return any(pattern.fullmatch(squeeze(text)) for text in texts)
 
 
 def find_blocks(sheet: TextSheet) -> list[AddressBlock]:
@@ -146,7 +154,7 @@ _FIGURES: Final = re.compile(r"\d")
 _PLACE: Final = re.compile(r"(?:[A-Z]{1,2}-)?\d{4,6}\b|.*\s\d{1,4}\s?[a-zA-Z]?$")
 _LABEL: Final = re.compile(
     rf"{lexicon.printed_words('label_colon')}\s?:\s*|{lexicon.printed_words('label_space')}\s+"
-    rf"|{lexicon.printed_words('paper_from')}\s+|{lexicon.printed_words('head_of')}\s+(?=(?:PT|CV|UD)\b)",
+    rf"|{lexicon.printed_words('paper_from')}\s+|{lexicon.printed_words('head_of')}\s+(?=(?:PT|CV|UD|Yayasan|Koperasi|Toko|RS|Perum|Dinas|Universitas)\b)",
     re.IGNORECASE,
 )
 _WORDS_OF_PROSE: Final = re.compile(r"(?:(?<!\S)[^\W\d_A-ZÀ-Þ]{5,}(?!\S).*){2}")
@@ -315,6 +323,11 @@ def _names_amount(text: str) -> bool:
     proper = len(words) > 1 and text.istitle() and not any(char in text for char in "()%")
     behind = len(words) > 2 and not find_role(" ".join(words[1:]))[0]
     return bool(role) and not (proper and (role == "charge" or behind))
+
+
+def has_street(text: str) -> bool:
+    """Whether a line begins with a number or names a street, or ends in a postcode."""
+    return text[:1].isdigit() or bool(_STREET.match(text.lower()) or _POSTCODE.search(text))
 
 
 @lru_cache(maxsize=8192)

@@ -15,6 +15,7 @@ from docmill.invoices.reader.names import (
     find_blocks,
     find_lines_below,
     find_sellers,
+    has_street,
     is_name,
     is_place,
     join_name,
@@ -38,6 +39,7 @@ from docmill.reading.labels import (
 from docmill.reading.pages import Box, Value, bounding_box
 
 MAX_LINES: Final = 6
+OVER: Final = 5  # lines: a name and its address
 _OWN: Final = lexicon.printed_pattern("own_line", r"\b")
 _LABELS: Final = (lexicon.NUMBER, lexicon.OTHER_NUMBER, lexicon.DATE, lexicon.DUE, lexicon.TERMS)
 _ENDS: Final = lexicon.printed_pattern("address_end")
@@ -102,7 +104,7 @@ _CONTACT: Final = lexicon.printed_pattern("contact_word", r"\b", r"\b|@")
 _NAME_LABEL: Final = re.compile(lexicon.printed_words("name_label").replace(" ", ""))
 _COURTESIES: Final = lexicon.COURTESIES
 _OTHER_LABEL: Final = re.compile(r"[^:]{2,30}\s?:(?:\s|$)")
-_ENDING: Final = (lexicon.SHIP, lexicon.BUYER)
+_ENDING: Final = (lexicon.SHIP, lexicon.BUYER, lexicon.GOODS_PARTY)
 CENTRED: Final = 0.12  # of the page's width: how far from its middle a heading's may be, twice
 
 
@@ -135,14 +137,13 @@ def collect_names(sheet: TextSheet, phrases: list[Phrase], skipped: frozenset[in
     )
     blocks = find_blocks(sheet)
     senders = list(_sender_lines(sheet))
-    sold_by = [*_labelled_names(sheet, phrases, lexicon.SELLER, 1.0)]
     lower = max(skipped, default=len(sheet.rows))
-    billed = [*_labelled_names(sheet, _labels_above(phrases, lower), lexicon.BUYER, 1.0)]
+    sold_by, billed = _names_by_label(sheet, phrases, lower)
     holders = [*_labelled_names(sheet, phrases, lexicon.HOLDER, 0.6)]
     buyers = [*billed, *_names_under_sender(sheet, senders), *_addressed_names(sheet, blocks)]
     sellers = [*sold_by, *(make_name(cell, 0, 0.85) for _, cell in senders)]
-    sellers += find_sellers(sheet, blocks, holders)
-    sellers += _plain_names(sheet, lower)
+    others = [*find_sellers(sheet, blocks, holders), *_plain_names(sheet, lower)]
+    sellers += _drop_parties_of_goods(others, blocks) if billed else others
     sellers = _add_support(sheet, [join_name(sheet, name) for name in sellers])
     return NameSources(
         sheet,
@@ -154,6 +155,36 @@ def collect_names(sheet: TextSheet, phrases: list[Phrase], skipped: frozenset[in
         holders=_keys(sheet, holders),
         **_find_slips(sheet, phrases, lower),
     )
+
+
+def _names_by_label(
+    sheet: TextSheet, phrases: list[Phrase], lower: int
+) -> tuple[list[PartyName], list[PartyName]]:
+    """Names under labels of sellers and of buyers.
+
+    Where somebody is billed by a plain label, sender and recipient are those of the goods.
+    """
+    above = _labels_above(phrases, lower)
+    of_goods = [phrase for phrase in above if phrase.first and _is_of_goods(phrase)]
+    if len({phrase.cell.box.x0 for phrase in of_goods}) > 1:
+        others = [phrase for phrase in phrases if not _is_of_goods(phrase)]
+        billing = _labels_above(others, lower)
+        if billed := [*_labelled_names(sheet, billing, lexicon.BUYER, 1.0)]:
+            return [*_labelled_names(sheet, others, lexicon.SELLER, 1.0)], billed
+    billed = [*_labelled_names(sheet, above, lexicon.BUYER, 1.0)]
+    return [*_labelled_names(sheet, phrases, lexicon.SELLER, 1.0)], billed
+
+
+def _drop_parties_of_goods(names: list[PartyName], blocks: list[AddressBlock]) -> list[PartyName]:
+    """Names but for those that a label calls who sends or gets goods."""
+    cells = {id(cell) for block in blocks if block.is_of_goods for cell in block.cells}
+    return [name for name in names if id(name.cell) not in cells]
+
+
+def _is_of_goods(phrase: Phrase) -> bool:
+    """Whether a label, in any of its languages, may be that of who sends or gets goods."""
+    texts = (phrase.key, *map(labels.squeeze, phrase.cell.text.split("/")))
+    return any(lexicon.GOODS_PARTY.fullmatch(text) for text in texts)
 
 
 def _find_slips(sheet: TextSheet, phrases: list[Phrase], lower: int) -> dict[str, frozenset[str]]:
@@ -326,7 +357,8 @@ def _reach_of(sheet: TextSheet, phrase: Phrase) -> Box:
 def _names_below(sheet: TextSheet, phrase: Phrase, worth: float) -> Iterator[PartyName]:
     tries, courtesy, streets = 0, "", False
     formed = False
-    for row, column, cell in find_lines_below(sheet, phrase.row, _reach_of(sheet, phrase)):
+    below = list(find_lines_below(sheet, phrase.row, _reach_of(sheet, phrase)))
+    for at, (row, column, cell) in enumerate(below):
         key = labels.squeeze(cell.text)
         courtesy = courtesy or (f"{cell.text} " if key in _COURTESIES else "")
         if any(kind.fullmatch(key) for kind in _ENDING) or tries == 2:
@@ -339,20 +371,30 @@ def _names_below(sheet: TextSheet, phrase: Phrase, worth: float) -> Iterator[Par
             if attention := lexicon.ATTENTION.match(cell.text):
                 yield make_name(cell, attention.end(), worth - 0.25)
             continue
-        streets = streets or is_place(cell.text)
         form = bool(COMPANY.search(cell.text))
-        given = bool(lexicon.NAME_COLON.match(cell.text))
+        given = bool(lexicon.NAME_COLON.match(cell.text)) or (not at and _is_over_address(below))
+        streets = streets or (is_place(cell.text) and not given)
         bank = tries > 0 and BANK.search(cell.text)
         if (
             is_name(cell.text, given=given)
             and not (streets and not form and not given)
             and not bank
         ):
-            company = 0.3 if tries and form and not formed else 0.0
+            company = 0.3 if tries and form and not formed and not streets else 0.0
             formed = formed or form
             name = make_name(cell, 0, worth - 0.2 * tries + company)
             yield replace(name, text=(courtesy if not tries else "") + name.text)
             tries += 1
+
+
+def _is_over_address(below: list[tuple[TextRow, int, TextCell]]) -> bool:
+    """Whether a street and a town follow the first line, which then is a name whatever it ends in.
+
+    `Residents of Harbour Road 12` is somebody.
+    """
+    texts = [cell.text for _, _, cell in below[:OVER]]
+    figures = sum(any(map(str.isdigit, text)) for text in texts[1:])
+    return figures > 1 and any(map(is_place, texts[1:])) and not has_street(texts[0])
 
 
 def _sender_lines(sheet: TextSheet) -> Iterator[tuple[TextRow, TextCell]]:

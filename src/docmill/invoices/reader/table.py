@@ -149,6 +149,9 @@ def _names_lines(header: Header) -> bool:
     return money and header.has("description", "quantity", "unit_price", "position")
 
 
+PRICES: Final = 2  # columns: that of one piece, and that of all
+
+
 def _read_header(sheet: TextSheet, row: TextRow) -> Header | None:
     """The heading around a row that names two columns or more."""
     words = [word.text for cell in row.cells for word in cell.words]
@@ -167,16 +170,21 @@ def _read_header(sheet: TextSheet, row: TextRow) -> Header | None:
             first, last = min(first, at), max(last, at)
             at += step
     made = sorted((_make_column(*pair) for pair in columns), key=lambda column: column.x0)
-    return Header(_name_count(made), row.page, first, last)
+    return Header(_settle_kinds(made), row.page, first, last)
 
 
-def _name_count(columns: Sequence[Column]) -> tuple[Column, ...]:
-    """Columns, one that is called units the quantity where no other is."""
-    if any(column.kind == "quantity" for column in columns):
-        return tuple(columns)
-    return tuple(
-        replace(column, kind="quantity") if column.kind == "unit" else column for column in columns
-    )
+def _settle_kinds(columns: Sequence[Column]) -> tuple[Column, ...]:
+    """Columns, one that is called units the quantity where no other is.
+
+    Of two prices before a gross sum, and no amount, the second is the amount.
+    """
+    kinds = [column.kind for column in columns]
+    if "quantity" not in kinds:
+        kinds = ["quantity" if kind == "unit" else kind for kind in kinds]
+    if "amount" not in kinds and "gross" in kinds and kinds.count("unit_price") == PRICES:
+        last = len(kinds) - 1 - kinds[::-1].index("unit_price")
+        kinds[last] = "amount"
+    return tuple(replace(column, kind=kind) for column, kind in zip(columns, kinds, strict=True))
 
 
 def _is_numeric(row: TextRow, sheet: TextSheet) -> bool:
@@ -313,6 +321,7 @@ def _make_column(column: Column, cells: Iterable[tuple[int, TextCell]]) -> Colum
 
 FAR: Final = 45.0
 LEFT_OUT: Final = 14.0
+FULL: Final = 0.75  # of the most numbers that a row has: so many make one that tells of columns
 ALONE: Final = 9.0  # the cost of a number that is between a column's neighbours
 WORDY: Final = frozenset(
     {"date", *(field.name for field in LINE_FIELDS if field.read and not field.is_number)}
@@ -373,17 +382,27 @@ def _find_counts(row: TextRow, found: list[PrintedNumber]) -> list[PrintedNumber
 
 
 def _measure_edges(placed: Sequence[PlacedRow]) -> dict[int, ColumnEdges]:
-    """Of each column, by the rows that have several numbers: a foot may stand elsewhere."""
-    inside: dict[int, list[PrintedNumber]] = {}
-    full = [row for row in placed if len(row.numbers) > 1]
-    for row in full or placed:
-        for index, figure in row.numbers.items():
-            inside.setdefault(index, []).append(figure)
+    """Of each column, by the rows that have most numbers: a foot may stand elsewhere."""
+    several = [row for row in placed if len(row.numbers) > 1]
+    most = max((len(row.numbers) for row in several), default=0)
+    full = [row for row in several if len(row.numbers) >= FULL * most]
+    inside = _list_columns(full)
+    more = _list_columns(several or placed)
+    inside |= {index: found for index, found in more.items() if len(inside.get(index, ())) < 2}
     return {
         index: ColumnEdges(median(f.box.x0 for f in found), median(f.box.x1 for f in found))
         for index, found in inside.items()
         if len(found) > 1
     }
+
+
+def _list_columns(placed: Sequence[PlacedRow]) -> dict[int, list[PrintedNumber]]:
+    """The numbers of each column."""
+    inside: dict[int, list[PrintedNumber]] = {}
+    for row in placed:
+        for index, figure in row.numbers.items():
+            inside.setdefault(index, []).append(figure)
+    return inside
 
 
 def _place_row(
