@@ -68,7 +68,7 @@ async def _drain(url: str, slots: int, left: int) -> None:
     async def run(job: Claimed, _note: ReportProgress) -> tuple[Ending, Usage | None]:
         nonlocal begun
         begun += 1
-        return _result(job), Usage(1, 1, 1)
+        return make_result(job), Usage(1, 1, 1)
 
     async with _worker(url, slots, run) as worker:
         while begun < left or not worker.idle:  # noqa: ASYNC110  a worker has no word for idle
@@ -92,7 +92,7 @@ async def _worker(
             await changes.close()
 
 
-def _result(job: Claimed) -> Finished:
+def make_result(job: Claimed) -> Finished:
     key = f"results/{job.id}.{job.claim}.gz"
     return Finished(StoredResult(key, "application/json", 10, 8, "0" * 64, "1"))
 
@@ -105,7 +105,7 @@ def work(url: str, report: Connection) -> None:
 async def _work(url: str, report: Connection) -> None:
     async def run(job: Claimed, _note: ReportProgress) -> tuple[Ending, Usage | None]:
         report.send((str(job.id), time.monotonic()))
-        return _result(job), Usage(1, 1, 1)
+        return make_result(job), Usage(1, 1, 1)
 
     async with _worker(url, 10, run):
         await asyncio.Event().wait()

@@ -1,0 +1,88 @@
+"""What claiming and settling a job costs PostgreSQL in CPU time, by statement.
+
+`python -m bench.queue_cost [--jobs N]`. One connection claims and settles no-op jobs, 10 and 100 at
+a time; the median batch is told.
+"""
+
+import argparse
+import asyncio
+import statistics
+from collections.abc import Sequence
+from datetime import timedelta
+from pathlib import Path
+from typing import Final
+
+import psycopg
+
+from bench.contenders import docmill_queue
+from bench.ground import prepared
+from docmill.core import jobs
+from docmill.core.jobs import Claimed, Retry, Usage
+from docmill.db.pool import Connection
+from docmill.queue import claim, settle
+
+BATCHES: Final = (10, 100)
+PLANS: Final = "SELECT sum(generic_plans), sum(custom_plans) FROM pg_prepared_statements"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--jobs", type=int, default=2500, help="jobs for each size of batch")
+    given = parser.parse_args()
+    with prepared(quick=False) as ground:
+        url = ground.migrated("cost")
+        for batch in BATCHES:
+            docmill_queue.fill(url, given.jobs)
+            print(asyncio.run(_measure(url, batch)))
+
+
+async def _measure(url: str, batch: int) -> str:
+    claims: list[float] = []
+    settlings: list[float] = []
+    async with await psycopg.AsyncConnection.connect(url, autocommit=True) as conn:
+        while True:
+            began = _cpu(conn)
+            claimed = await _claim(conn, batch)
+            if len(claimed) < batch:
+                break
+            taken = _cpu(conn)
+            await _settle(conn, claimed)
+            claims.append(taken - began)
+            settlings.append(_cpu(conn) - taken)
+        plans = await (await conn.execute(PLANS)).fetchone() or (0, 0)
+    return (
+        f"{batch} at a time: claim {_each(claims, batch):.0f} us a job, settling"
+        f" {_each(settlings, batch):.0f} us; planned {plans[1]} of {sum(plans)} times"
+    )
+
+
+async def _claim(conn: Connection, batch: int) -> list[Claimed]:
+    lease = timedelta(minutes=5)
+    return await claim.claim(conn, "bench", pipelines=["extract"], slots=batch, lease=lease)
+
+
+async def _settle(conn: Connection, claimed: Sequence[Claimed]) -> None:
+    endings = [
+        settle.Settlement(
+            job,
+            jobs.settle(job, docmill_queue.make_result(job), retry=Retry(), chance=0),
+            Usage(1, 1, 1),
+            timedelta(days=30),
+        )
+        for job in claimed
+    ]
+    assert len(await settle.write_settlements(conn, endings)) == len(claimed)
+
+
+def _cpu(conn: Connection) -> float:
+    """Microseconds that the server's process of this connection has run so far."""
+    spent = Path(f"/proc/{conn.info.backend_pid}/schedstat").read_text().split()[0]
+    return int(spent) / 1000
+
+
+def _each(took: list[float], batch: int) -> float:
+    return statistics.median(took) / batch
+
+
+if __name__ == "__main__":
+    main()
