@@ -23,14 +23,14 @@ def assign(
         str | None, typer.Option(help="To this one: user:ann, desk:trading ...")
     ] = None,
     percent: Annotated[
-        int | None, typer.Option(min=1, max=100, help="To so many per cent of all owners.")
+        int | None, typer.Option(min=1, max=100, help="To this percentage of all owners.")
     ] = None,
     url: Url = HERE,
     token: Token = None,
 ) -> None:
-    """Give a mapping to some owners: it is what they get who ask for none.
+    """Make a mapping the default of some owners.
 
-    The same owners are in a share whenever it is asked for, and stay in it when it grows.
+    A percentage always selects the same owners, and keeps them when it grows.
 
     docmill mapping assign our_invoice_v2 --owner user:ann
 
@@ -44,7 +44,7 @@ def assign(
 
 
 def revoke(name: Name, url: Url = HERE, token: Token = None) -> None:
-    """Take a mapping back from all who were given it. They get the default again.
+    """Take a mapping back from all owners it was assigned to. They get the default again.
 
     docmill mapping revoke our_invoice_v2
     """
@@ -53,7 +53,7 @@ def revoke(name: Name, url: Url = HERE, token: Token = None) -> None:
 
 
 def assignments(as_json: AsJson = False, url: Url = HERE, token: Token = None) -> None:
-    """Which mappings were given to whom, when and by whom, and taken back; newest first."""
+    """List who assigned which mapping to whom, and when it was revoked; newest first."""
     found = asyncio.run(_ask(RemoteClient(url, token), "GET", "/assignments"))["assignments"]
     if as_json:
         say_json(found)

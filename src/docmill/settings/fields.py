@@ -2,6 +2,7 @@
 
 import difflib
 import ipaddress
+import json
 import os
 import re
 import tomllib
@@ -445,9 +446,9 @@ class Settings(BaseSettings):
     )
     @classmethod
     def _split(cls, given: Any) -> Any:
-        if isinstance(given, str):
+        if isinstance(given, str) and not given.lstrip().startswith("["):
             return tuple(filter(None, (name.strip() for name in given.split(","))))
-        return given
+        return json.loads(given) if isinstance(given, str) else given
 
     @field_validator("origins")
     @classmethod

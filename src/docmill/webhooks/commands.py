@@ -16,22 +16,24 @@ from docmill.webhooks.fields import KINDS
 
 app = typer.Typer(
     name="webhooks",
-    help="Be told what happens: signed requests to a server of yours.",
+    help="Signed requests to your server when something happens to your documents.",
     no_args_is_help=True,
     add_completion=False,
 )
 PATH: Final = "/api/webhooks"
 NAMED: Final = ", ".join(kind.name for kind in KINDS)
 
-Id = Annotated[str, typer.Argument(metavar="ID", help="A webhook's id; `list` has them.")]
+Id = Annotated[
+    str, typer.Argument(metavar="ID", help="A webhook's id; see `docmill webhooks list`.")
+]
 
 
 @app.command()
 def create(
-    address: Annotated[str, typer.Argument(metavar="URL", help="Where to send to.")],
+    address: Annotated[str, typer.Argument(metavar="URL", help="Address to send to.")],
     events: Annotated[
         list[str] | None,
-        typer.Option("--event", "-e", help=f"What to be told of, several times; all: {NAMED}."),
+        typer.Option("--event", "-e", help=f"An event to receive; may be repeated. All: {NAMED}."),
     ] = None,
     desk: Annotated[
         str | None, typer.Option(help="Documents of this desk instead of your own.")
@@ -40,7 +42,7 @@ def create(
     url: Url = HERE,
     token: Token = None,
 ) -> None:
-    """Be told what happens to your documents. The secret is shown once.
+    """Register a webhook for your documents. The secret is shown only once.
 
     docmill webhooks create https://example.com/docmill
 
@@ -69,7 +71,7 @@ async def _ask(client: RemoteClient, method: str, path: str, **given: Any) -> di
 
 @app.command("list")
 def list_webhooks(as_json: AsJson = False, url: Url = HERE, token: Token = None) -> None:
-    """List your webhooks, and whether they are on."""
+    """List your webhooks, and whether they are enabled."""
     found = asyncio.run(_ask(RemoteClient(url, token), "GET", PATH))["webhooks"]
     if as_json:
         say_json(found)
@@ -104,14 +106,14 @@ def delete(id: Id, as_json: AsJson = False, url: Url = HERE, token: Token = None
 
 @app.command()
 def rotate(id: Id, as_json: AsJson = False, url: Url = HERE, token: Token = None) -> None:  # noqa: A002
-    """Make a new secret; the one before signs too for 24 hours."""
+    """Create a new secret. The old one stays valid for 24 hours."""
     made = asyncio.run(_ask(RemoteClient(url, token), "POST", f"{PATH}/{id}/rotate"))
     _print_secret(made, as_json=as_json)
 
 
 @app.command()
 def enable(id: Id, as_json: AsJson = False, url: Url = HERE, token: Token = None) -> None:  # noqa: A002
-    """Turn on a webhook that was disabled. `replay --missed` delivers what it missed."""
+    """Enable a disabled webhook. `replay --missed` delivers what it missed."""
     changed = asyncio.run(_ask(RemoteClient(url, token), "POST", f"{PATH}/{id}/enable"))
     if as_json:
         say_json(changed)
@@ -128,7 +130,7 @@ def deliveries(
     url: Url = HERE,
     token: Token = None,
 ) -> None:
-    """List what was delivered in the last 30 days, newest first."""
+    """List deliveries of the last 30 days, newest first."""
     only = {"status": status} if status else {}
     found = asyncio.run(_fetch_deliveries(RemoteClient(url, token), id, only, limit=limit))
     if as_json:
@@ -179,9 +181,7 @@ def replay(
     since: Annotated[
         str | None, typer.Option(help="All since this time: 2026-01-31 or 2026-01-31T12:00:00Z.")
     ] = None,
-    missed: Annotated[
-        bool, typer.Option("--missed", help="Only what did not get through.")
-    ] = False,
+    missed: Annotated[bool, typer.Option("--missed", help="Only deliveries that failed.")] = False,
     as_json: AsJson = False,
     url: Url = HERE,
     token: Token = None,
