@@ -169,7 +169,7 @@ def run_doctor(
     bad = sum(finding.state is CheckState.FAIL for finding in findings)
     doubtful = sum(finding.state is CheckState.WARN for finding in findings)
     if not as_json:
-        say(f"{len(findings)} checks, {doubtful} to look at, {bad} to mend.")
+        say(f"{len(findings)} checks, {doubtful} warnings, {bad} to fix.")
     if bad:
         raise typer.Exit(1)
 
