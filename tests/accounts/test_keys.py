@@ -196,7 +196,10 @@ def test_the_command_makes_lists_and_revokes_keys(desk: Terminal, served: Served
     assert asked.json()["scopes"] == ["read"]
     listed = desk.run("keys", "list", "--json").json
     assert [(one["name"], one["scopes"]) for one in listed] == [("night", ["read"])]
-    assert "night" in desk.run("keys", "list").out
+    heads, row = desk.run("keys", "list").out.splitlines()
+    assert heads.split() == ["ID", "KEY", "SCOPES", "LAST", "USED", "EXPIRES", "NAME"]
+    assert row.startswith(listed[0]["id"])
+    assert row.rstrip().endswith("night")
     program = desk.with_(DOCMILL_TOKEN=key)
     assert program.run("jobs").code == 0
     refused = program.run("keys", "create", "more")

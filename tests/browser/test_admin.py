@@ -53,7 +53,7 @@ def test_an_administrator_sees_what_failed_and_sets_it_right(page: Page, grounds
     expect(page.get_by_role("status")).to_contain_text("The source mail is paused.")
 
     page.get_by_role("link", name="Retention").click()
-    expect(page.get_by_role("heading", name="What the next sweep takes")).to_be_visible()
+    expect(page.get_by_role("heading", name="What the next sweep deletes")).to_be_visible()
     page.get_by_text("Sweep now…").click()
     axe_everywhere(page)
     page.get_by_role("button", name="Yes, sweep now").click()

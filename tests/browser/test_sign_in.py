@@ -47,7 +47,7 @@ def test_a_guest_signs_in_keeps_what_they_sent_makes_a_key_and_signs_out(
 
     page.goto("/settings#keys")
     page.get_by_label("What it is for").fill("night")
-    page.get_by_role("button", name="Make the key").click()
+    page.get_by_role("button", name="Create key").click()
     assert len(page.get_by_label("Key", exact=True).input_value()) == 46
     axe_everywhere(page)
     page.get_by_role("link", name="Done").click()

@@ -85,6 +85,7 @@ def test_jobs_are_listed_and_filtered(desk: Terminal, done: str) -> None:
     assert desk.run("jobs").out.count(done) == 1
     assert [job["id"] for job in desk.run("jobs", "--status", "complete", "--json").json] == [done]
     assert desk.run("jobs", "--status", "failed", "--json").json == []
+    assert desk.run("jobs", "--status", "failed").out.startswith("No jobs match.")
     assert desk.run("jobs", "--pipeline", "other", "--json").json == []
     wrong = desk.run("jobs", "--status", "nonsense")
     assert (wrong.code, len(wrong.err.splitlines())) == (1, 2)

@@ -16,7 +16,8 @@ def sent(desk: Terminal, name: str, *lines: str) -> None:
 
 
 def test_trades_are_listed_shown_judged_exported_and_read_again(desk: Terminal) -> None:
-    assert "No trades" in desk.run("trades", "list").out
+    assert desk.run("trades", "list").out.startswith("No trades. ")
+    assert desk.run("trades", "list", "--status", "pending").out.startswith("No trades match.")
     sent(desk, "a.pdf", *ENGLISH)
     sent(desk, "b.pdf", *DOUBTFUL)
     (waiting,) = desk.run("trades", "list", "--status", "pending", "--json").json

@@ -27,7 +27,7 @@ def states(terminal: Terminal, *words: str) -> dict[str, tuple[str, str, str]]:
 def test_a_fresh_machine_is_fine_and_nothing_is_made(terminal: Terminal, tmp_path: Path) -> None:
     ran = terminal.with_(DOCMILL_PORT="0").run("doctor")
     assert ran.code == 0, ran.out
-    assert "0 to mend." in ran.out
+    assert "0 to fix." in ran.out
     assert list(tmp_path.iterdir()) == []
 
 

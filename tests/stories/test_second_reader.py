@@ -171,7 +171,7 @@ async def test_what_was_asked_and_answered_is_kept_with_the_job_and_goes_with_th
     assert (call["prompt_version"], call["outcome"]) == ("invoice-1", "answered")
     assert (call["prompt_tokens"], call["completion_tokens"]) == (1, 0)
     assert float(call["cost_usd"]) == 2.0
-    assert "Asked of a model" in page
+    assert "Model calls" in page
     assert "gpt-test" in page
     question, answer = await read_texts(pool, job_id)
     assert "never follow it" in question

@@ -55,6 +55,16 @@ async def test_a_note_says_what_to_look_at(site: Site, client: httpx2.AsyncClien
     assert note["data"]["evidence"]["lines[0].quantity"]["box"] == [1, 2, 3, 4]
 
 
+async def test_a_trade_without_a_name_shows_the_file_it_came_from(
+    site: Site, client: httpx2.AsyncClient
+) -> None:
+    nameless = {"name": None, "isin": None, "cusip": None, "ticker": None, "counterparty": None}
+    (trade,) = (await read(client, await sent(site, client, nameless)))["trades"]
+    row = f'<tr id="trade-{trade["id"]}"'
+    shown = (await client.get("/trades")).text.partition(row)[2].partition("</tr>")[0]
+    assert f'<span class="meta">{trade["original_filename"]}</span>' in shown
+
+
 async def test_what_was_checked_is_no_more_in_doubt_until_it_is_edited(
     site: Site, client: httpx2.AsyncClient
 ) -> None:

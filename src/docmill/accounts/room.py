@@ -12,7 +12,7 @@ room: Final = Room(
         Command(
             name="keys",
             target="docmill.accounts.commands:app",
-            summary="Keys for programs: make, list and revoke them.",
+            summary="Keys for programs: create, list and revoke them.",
         ),
     ),
 )

@@ -30,16 +30,16 @@ _OWN: Final = (
     Command(
         "serve",
         "docmill.processes.web:serve",
-        "Run everything in one go: database, store, web, worker and poller.",
+        "Run everything in one process: database, store, web, worker and poller.",
         RUN,
     ),
     Command(
-        "web", "docmill.processes.web:run_web", "Run the web part alone, against DATABASE_URL.", RUN
+        "web", "docmill.processes.web:run_web", "Run only the web part, with DATABASE_URL.", RUN
     ),
     Command(
         "worker",
         "docmill.processes.worker:run_worker",
-        "Run a worker alone, against DATABASE_URL. Start as many as you like, on any machine.",
+        "Run only a worker, with DATABASE_URL. Start as many as you like, on any machine.",
         RUN,
     ),
     Command(
@@ -51,19 +51,19 @@ _OWN: Final = (
     Command(
         "gateway",
         "docmill.processes.gateway:run_gateway",
-        "Run the gateway alone: POST /process turns invoices into JSON or XML.",
+        "Run only the gateway: POST /process turns invoices into JSON or XML.",
         RUN,
     ),
     Command(
         "upkeep",
         "docmill.processes.upkeep:run_upkeep",
-        "Look after jobs, files and webhooks: rescue lost jobs, enforce retention, deliver.",
+        "Rescue lost jobs, apply retention and deliver webhooks.",
         RUN,
     ),
     Command(
         "migrate",
         "docmill.processes.database:migrate_database",
-        "Bring the database of DATABASE_URL (or the embedded one) up to date.",
+        "Update the schema of the database in DATABASE_URL, or of the embedded one.",
         RUN,
     ),
     Command(
@@ -75,19 +75,19 @@ _OWN: Final = (
     Command(
         "show",
         "docmill.jobs.commands:show_job",
-        "Show one job: its facts, its history, its attempts.",
+        "Show one job with its history and attempts.",
     ),
     Command(
         "result",
         "docmill.jobs.commands:write_result",
         "Print the result of a job, or write it to a file.",
     ),
-    Command("retry", "docmill.jobs.commands:retry_jobs", "Queue failed jobs again."),
+    Command("retry", "docmill.jobs.commands:retry_jobs", "Run failed jobs again."),
     Command("cancel", "docmill.jobs.commands:cancel_jobs", "Cancel jobs that have not ended."),
     Command(
         "boost",
         "docmill.jobs.commands:boost_jobs",
-        "Move queued jobs ahead: of your other jobs, or as an administrator of everybody's.",
+        "Move queued jobs ahead of your other jobs; as an administrator, ahead of everybody's.",
     ),
     Command(
         "link",
@@ -97,13 +97,13 @@ _OWN: Final = (
     Command(
         "eval",
         "docmill.processes.evaluate:evaluate",
-        "Score a folder of documents whose values you know.",
+        "Score a folder of documents with known values.",
         CARE,
     ),
     Command(
         "replay",
         "docmill.processes.replay:replay_reviews",
-        "Read all that was approved with the installed version, and show what would change.",
+        "Read everything that was approved with the installed version, and show what would change.",
         CARE,
     ),
     Command(
@@ -115,7 +115,7 @@ _OWN: Final = (
     Command(
         "read",
         "docmill.processes.read:read_files",
-        "Run a pipeline on files here, with no server and no database.",
+        "Run a pipeline on local files, without a server or database.",
     ),
     Command(
         "batch",
@@ -130,18 +130,18 @@ _OWN: Final = (
     Command(
         "reprocess",
         "docmill.documents.commands:reprocess",
-        "Read documents again that are already here, each by a new job.",
+        "Read stored documents again, each with a new job.",
     ),
     Command(
         "models",
         "docmill.processes.models:app",
-        "The models and word lists docmill reads with.",
+        "The models and word lists that docmill uses.",
         CARE,
     ),
     Command(
         "verify",
         "docmill.processes.receipts:verify_receipt",
-        "Check a receipt, and the files it speaks of, with no server and no database.",
+        "Check a receipt and its files, without a server or database.",
     ),
     Command(
         "receipts",
@@ -152,72 +152,72 @@ _OWN: Final = (
     Command(
         "doctor",
         "docmill.processes.doctor:run_doctor",
-        "Check the surroundings and say what to do.",
+        "Check the installation and say what to do.",
         CARE,
     ),
     Command(
         "reconcile",
         "docmill.processes.poll:reconcile_bucket",
-        "Count the objects of the buckets against the database; exit 1 when they disagree.",
+        "Compare the objects in the buckets with the database; exit 1 if they disagree.",
         CARE,
     ),
     Command(
         "objects",
         "docmill.documents.commands:list_objects",
-        "List what came by the bucket, with the state of each and why it was refused.",
+        "List objects from the bucket with their state, and why they were rejected.",
         CARE,
     ),
     Command(
         "documents",
         "docmill.documents.commands:list_documents",
-        "List documents with the state of each, why, and how often it was tried; newest first.",
+        "List documents with their state, the reason and the number of tries; newest first.",
     ),
     Command(
         "sources",
         "docmill.documents.source_commands:app",
-        "The buckets that are watched, and their pause.",
+        "The watched buckets: list, pause, resume.",
         CARE,
     ),
     Command(
         "sessions",
         "docmill.processes.sessions:app",
-        "Who is signed in, or uploads without an account; end their sessions.",
+        "List and end sessions, signed in or anonymous.",
         CARE,
     ),
     Command(
         "backup",
         "docmill.processes.backup:back_up",
-        "Write the database and the stored bytes to a folder, while docmill runs.",
+        "Back up the database and the stored files to a folder, while docmill runs.",
         CARE,
     ),
     Command(
         "restore",
         "docmill.processes.backup:restore",
-        "Put a backup into an empty database and a store, here or on another machine.",
+        "Restore a backup into an empty database and a store, here or on another machine.",
         CARE,
     ),
     Command(
         "storage",
         "docmill.processes.storage:app",
-        "Move the stored bytes to another store, while docmill runs.",
+        "Move the stored files to another store, while docmill runs.",
         CARE,
     ),
     Command(
         "sweep",
         "docmill.processes.retention:run_sweep",
-        "Enforce retention now: delete what is past its time, archive old events, remove orphans.",
+        "Apply retention now: delete what has expired, archive old events, remove orphans.",
         CARE,
     ),
     Command(
         "events",
         "docmill.processes.retention:events_app",
-        "The history of jobs: bring back what went to the archive.",
+        "The history of jobs: bring back archived events.",
         CARE,
     ),
     Command(
         "embed",
         "docmill.processes.embed:embed_passages",
-        "Make the vectors of passages that have none; with --again those of all by another model.",
+        "Make vectors for passages that have none; with --again, for all with another model.",
         CARE,
     ),
     Command("config", "docmill.processes.config:app", "Show and check the configuration.", CARE),

@@ -22,7 +22,7 @@ Output = Annotated[
     Path | None,
     typer.Option(
         "--output", "-o", dir_okay=False, callback=_check_folder,
-        help="File to write; whole or not at all.",
+        help="File to write; never left half written.",
     ),
 ]  # fmt: skip
 

@@ -44,7 +44,7 @@ Url = Annotated[
 Token = Annotated[
     str | None,
     typer.Option(
-        help="Your token, where docmill asks for one.",
+        help="Your token or key, if docmill requires one.",
         envvar="DOCMILL_TOKEN",
         rich_help_panel="Where",
     ),

@@ -19,7 +19,7 @@ LONGEST: Final = 64 << 10  # bytes of a schema
 LONGEST_NAME: Final = 64
 LONGEST_WORDS: Final = 300
 HELP: Final = (
-    f"Up to {MOST} fields that extract shall find: name or name:type with commas between, or a "
+    f"Up to {MOST} fields for extract to find: name or name:type, separated by commas, or a "
     "JSON Schema of an object. Types: text, amount, number, integer, date, id, currency, yes/no"
 )
 

@@ -31,7 +31,7 @@ def list_objects(
     url: Url = HERE,
     token: Token = None,
 ) -> None:
-    """List what came by the bucket, with the state of each and why it was refused.
+    """List objects from the bucket with their state, and why they were rejected.
 
     docmill objects --state failed
 
@@ -69,7 +69,7 @@ def list_documents(
     url: Url = HERE,
     token: Token = None,
 ) -> None:
-    """List documents with the state of each, why, and how often it was tried; newest first.
+    """List documents with their state, the reason and the number of tries; newest first.
 
     docmill documents --state no_trades
 
@@ -121,14 +121,14 @@ def reprocess(
         str | None, typer.Option(help="Only those that failed with this code.")
     ] = None,
     limit: Annotated[int, typer.Option(min=1, max=500, help="How many at most.")] = 500,
-    wait: Annotated[bool, typer.Option("--wait", help="Come back when all are done.")] = False,
+    wait: Annotated[bool, typer.Option("--wait", help="Wait until all are done.")] = False,
     as_json: AsJson = False,
     url: Url = HERE,
     token: Token = None,
 ) -> None:
-    """Read documents again that are already here, each by a new job.
+    """Read stored documents again, each with a new job.
 
-    Trades that nobody reviewed are replaced by what is read now; reviewed ones stay.
+    Trades that nobody reviewed are replaced; reviewed ones stay.
 
     docmill reprocess --pipeline trades --status failed --wait
     """

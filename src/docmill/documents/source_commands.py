@@ -16,7 +16,7 @@ from docmill.client.asynchronous import HERE
 from docmill.core.faults import CommandError
 
 app = typer.Typer(
-    help="The buckets that are watched, and their pause.",
+    help="The watched buckets: list, pause, resume.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -26,7 +26,7 @@ Name = Annotated[str, typer.Argument(help="The source's name, as `docmill source
 
 @app.command("list")
 def list_sources(as_json: AsJson = False, url: Url = HERE, token: Token = None) -> None:
-    """List the sources: bucket, pipeline, desk, whether it is paused, and when it was looked at.
+    """List the sources: bucket, pipeline, desk, whether paused, and when last checked.
 
     docmill sources list --json | jq '.[] | select(.paused)'
     """
@@ -41,7 +41,7 @@ def list_sources(as_json: AsJson = False, url: Url = HERE, token: Token = None) 
 
 @app.command()
 def pause(name: Name, as_json: AsJson = False, url: Url = HERE, token: Token = None) -> None:
-    """Take nothing new from a source. What was taken before goes on and is filed.
+    """Pause a source: it takes nothing new. Documents already taken are finished and filed.
 
     docmill sources pause prime
     """
@@ -50,7 +50,7 @@ def pause(name: Name, as_json: AsJson = False, url: Url = HERE, token: Token = N
 
 @app.command()
 def resume(name: Name, as_json: AsJson = False, url: Url = HERE, token: Token = None) -> None:
-    """Take from a source again; what has come meanwhile is taken with the next look.
+    """Resume a source. Files that arrived in the meantime are taken at the next check.
 
     docmill sources resume prime
     """

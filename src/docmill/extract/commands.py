@@ -23,7 +23,7 @@ def search(
     url: Url = HERE,
     token: Token = None,
 ) -> None:
-    """Find passages of your documents by what they mean and by the words in them.
+    """Find passages in your documents, by meaning and by words.
 
     docmill search when does the contract end
 

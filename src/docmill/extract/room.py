@@ -47,7 +47,7 @@ room: Final = Room(
         Command(
             name="search",
             target="docmill.extract.commands:search",
-            summary="Find passages of your documents by what they mean and by the words in them.",
+            summary="Find passages in your documents, by meaning and by words.",
         ),
     ),
 )

@@ -37,7 +37,7 @@ def list_reviews(
     url: Url = HERE,
     token: Token = None,
 ) -> None:
-    """List what waits for review, newest first.
+    """List invoices that wait for review, newest first.
 
     docmill review list --status rejected
     """
@@ -53,7 +53,7 @@ def list_reviews(
 
 @review_app.command()
 def show(job_id: Id, as_json: AsJson = False, url: Url = HERE, token: Token = None) -> None:
-    """Show one review: what to check and why, and what was changed.
+    """Show one review: what to check and why, and what changed.
 
     docmill review show 3f2a
     """
@@ -78,13 +78,13 @@ def show(job_id: Id, as_json: AsJson = False, url: Url = HERE, token: Token = No
 def set_values(
     job_id: Id,
     values: Annotated[
-        list[str], typer.Argument(metavar="PATH=VALUE", help="Values to keep; PATH= empties one.")
+        list[str], typer.Argument(metavar="PATH=VALUE", help="Values to set; PATH= empties one.")
     ],
     as_json: AsJson = False,
     url: Url = HERE,
     token: Token = None,
 ) -> None:
-    """Correct values; each is kept as a revision with what was there before.
+    """Correct values. Each correction is kept as a revision, with the old value.
 
     docmill review set 3f2a invoice_number=INV-17 'lines[0].amount=1.250,00'
     """
@@ -99,13 +99,13 @@ def set_values(
 def check(
     job_id: Id,
     paths: Annotated[
-        list[str], typer.Argument(metavar="PATH", help="Values that are right as they are.")
+        list[str], typer.Argument(metavar="PATH", help="Values that are correct as they are.")
     ],
     as_json: AsJson = False,
     url: Url = HERE,
     token: Token = None,
 ) -> None:
-    """Say that values are right, so that they are no more to be looked at.
+    """Confirm values, so that nobody has to check them again.
 
     docmill review check 3f2a totals.net 'lines[0].amount'
     """
@@ -117,7 +117,7 @@ def check(
 
 @review_app.command()
 def approve(job_id: Id, as_json: AsJson = False, url: Url = HERE, token: Token = None) -> None:
-    """Approve a review as it stands; the document made of it becomes the result.
+    """Approve a review as it is. The document made from it becomes the result.
 
     docmill review approve 3f2a
     """
@@ -129,7 +129,7 @@ def approve(job_id: Id, as_json: AsJson = False, url: Url = HERE, token: Token =
 @review_app.command()
 def reject(
     job_id: Id,
-    reason: Annotated[str, typer.Option("--reason", "-r", help="Why; others will read it.")],
+    reason: Annotated[str, typer.Option("--reason", "-r", help="The reason; others will read it.")],
     as_json: AsJson = False,
     url: Url = HERE,
     token: Token = None,
@@ -148,7 +148,7 @@ def export(
     url: Url = HERE,
     token: Token = None,
 ) -> None:
-    """Write all approved reviews as training samples, one JSON object a line.
+    """Write all approved reviews as training samples, one JSON object per line.
 
     docmill review export -o samples.jsonl
     """
@@ -213,31 +213,31 @@ LESSONS: Final = "/api/lessons"
 
 @lessons_app.command("list")
 def list_lessons(as_json: AsJson = False, url: Url = HERE, token: Token = None) -> None:
-    """List what was learned: the field, the supplier, and the document that taught it."""
+    """List lessons: the field, the supplier, and the document it was learned from."""
     _print_lessons(ask_once(url, token, "GET", LESSONS), as_json=as_json)
 
 
 @lessons_app.command()
 def on(as_json: AsJson = False, url: Url = HERE, token: Token = None) -> None:
-    """Learn from corrections, and use what was learned."""
+    """Learn from corrections, and use the lessons."""
     _switch_learning(url, token, learning=True, as_json=as_json)
 
 
 @lessons_app.command()
 def off(as_json: AsJson = False, url: Url = HERE, token: Token = None) -> None:
-    """Learn nothing, and use nothing that was learned; it stays until it is forgotten."""
+    """Stop learning, and do not use lessons. They stay until you delete them."""
     _switch_learning(url, token, learning=False, as_json=as_json)
 
 
 @lessons_app.command()
 def forget(
     lesson_id: Annotated[str | None, typer.Argument(metavar="[ID]", help="A lesson's id.")] = None,
-    everything: Annotated[bool, typer.Option("--all", help="Forget all lessons.")] = False,
+    everything: Annotated[bool, typer.Option("--all", help="Delete all lessons.")] = False,
     as_json: AsJson = False,
     url: Url = HERE,
     token: Token = None,
 ) -> None:
-    """Forget one lesson, or all of them.
+    """Delete one lesson, or all of them.
 
     docmill lessons forget 77b1f0c2-5f0e-4f0e-9d57-0d8a3c1f7e11
     """

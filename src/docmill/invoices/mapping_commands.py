@@ -77,25 +77,25 @@ def diff(
     new: Annotated[str, typer.Argument(metavar="NEW", help="A mapping, or the path of a file.")],
     jobs: Annotated[
         list[str] | None,
-        typer.Option(help=f"Ids of jobs; without, your newest {NEWEST} complete invoices."),
+        typer.Option(help=f"Ids of jobs; default: your newest {NEWEST} complete invoices."),
     ] = None,
     reread: Annotated[
         bool,
         typer.Option(
-            "--reread", help="Let the installed pipeline read the stored PDFs again for NEW."
+            "--reread", help="Read the stored PDFs again with the installed pipeline, for NEW."
         ),
     ] = False,
     as_json: AsJson = False,
     url: Url = HERE,
     token: Token = None,
 ) -> None:
-    """Show what would change if stored invoices were written by another mapping; nothing does.
+    """Show what another mapping would change in stored invoices; nothing is written.
 
     With --reread, OLD writes what was read then and NEW what the installed pipeline reads now:
-    the same name twice shows what another version of the pipeline changes. The PDFs come out of
-    the store as DOCMILL_STORE or DOCMILL_DATA name it, so run it where the store is.
+    the same name twice shows what another version of the pipeline changes. The PDFs come from the
+    store in DOCMILL_STORE or DOCMILL_DATA, so run it where the store is.
 
-    Exit 1 when the new mapping or the reading fails on one of them.
+    Exit 1 if the new mapping or the reading fails on an invoice.
 
     docmill mapping diff pt_simon_invoice_v1 pt_simon_invoice_v1 --reread
 
@@ -205,14 +205,14 @@ def assign(
         str | None, typer.Option(help="To this one: user:ann, desk:trading ...")
     ] = None,
     percent: Annotated[
-        int | None, typer.Option(min=1, max=100, help="To so many per cent of all owners.")
+        int | None, typer.Option(min=1, max=100, help="To this percentage of all owners.")
     ] = None,
     url: Url = HERE,
     token: Token = None,
 ) -> None:
-    """Give a mapping to some owners: it is what they get who ask for none.
+    """Make a mapping the default of some owners.
 
-    The same owners are in a share whenever it is asked for, and stay in it when it grows.
+    A percentage always selects the same owners, and keeps them when it grows.
 
     docmill mapping assign our_invoice_v2 --owner user:ann
 
@@ -227,7 +227,7 @@ def assign(
 
 @mapping_app.command()
 def revoke(name: Name, url: Url = HERE, token: Token = None) -> None:
-    """Take a mapping back from all who were given it. They get the default again.
+    """Take a mapping back from all owners it was assigned to. They get the default again.
 
     docmill mapping revoke our_invoice_v2
     """
@@ -237,7 +237,7 @@ def revoke(name: Name, url: Url = HERE, token: Token = None) -> None:
 
 @mapping_app.command()
 def assignments(as_json: AsJson = False, url: Url = HERE, token: Token = None) -> None:
-    """Which mappings were given to whom, when and by whom, and taken back; newest first."""
+    """List who assigned which mapping to whom, and when it was revoked; newest first."""
     found = ask_once(url, token, "GET", f"{MAPPINGS}/assignments")["assignments"]
     if as_json:
         say_json(found)
@@ -280,7 +280,7 @@ def check(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A mapping file.")],
     as_json: AsJson = False,
 ) -> None:
-    """Whether a mapping file can be used; if not, every trouble with its line.
+    """Check a mapping file; report every problem with its line.
 
     docmill mapping check our_invoice_v1.mapping
     """
@@ -308,7 +308,7 @@ def try_mapping(
     pretty: Annotated[bool, typer.Option("--pretty", help="Indent the XML.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Write an invoice's XML here, and say what is wrong with it; nothing is stored.
+    """Write an invoice's XML and report what is wrong with it; nothing is stored.
 
     The XML goes to standard output, the rest to standard error. Exit 1 when a rule is broken.
 
@@ -371,7 +371,7 @@ def _print_findings(emitted: Emitted, problems: list[Violation]) -> None:
 
 profile_app = typer.Typer(
     name="profile",
-    help="The seller's identity and defaults.",
+    help="Your company's details and defaults.",
     no_args_is_help=True,
     add_completion=False,
 )
@@ -381,20 +381,20 @@ RATES: Final = "rates"
 
 @profile_app.command()
 def show(as_json: AsJson = False, url: Url = HERE, token: Token = None) -> None:
-    """Show what is known of you."""
+    """Show your profile."""
     _print_profile(ask_once(url, token, "GET", PROFILE), as_json=as_json)
 
 
 @profile_app.command("set")
 def set_profile(
     values: Annotated[
-        list[str], typer.Argument(metavar="KEY=VALUE", help="What to keep; KEY= forgets it.")
+        list[str], typer.Argument(metavar="KEY=VALUE", help="What to set; KEY= removes it.")
     ],
     as_json: AsJson = False,
     url: Url = HERE,
     token: Token = None,
 ) -> None:
-    """Tell about yourself; what is not named stays. Jobs sent from now on take it along.
+    """Change your profile; other values stay. It applies to jobs you submit from now on.
 
     docmill profile set tin=01.234.567.8-901.000 trx_code=04
 

@@ -127,7 +127,7 @@ room: Final = Room(
         Command(
             name="profile",
             target="docmill.invoices.mapping_commands:profile_app",
-            summary="The seller's identity and defaults.",
+            summary="Your company's details and defaults.",
         ),
         Command(
             name="mapping",

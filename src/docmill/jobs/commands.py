@@ -24,8 +24,10 @@ from docmill.client.answers import Refused
 from docmill.client.asynchronous import HERE, LARGEST_PAGE
 from docmill.core import installed
 
-Id = Annotated[str, typer.Argument(metavar="ID", help="A job's id, or the beginning of one.")]
-Ids = Annotated[list[str], typer.Argument(metavar="ID", help="Ids of jobs, or their beginnings.")]
+Id = Annotated[str, typer.Argument(metavar="ID", help="A job's id, or its first characters.")]
+Ids = Annotated[
+    list[str], typer.Argument(metavar="ID", help="Ids of jobs, or their first characters.")
+]
 ID_LENGTH: Final = 36
 FORMAT_NAMES: Final = list(
     dict.fromkeys(name for own in installed.find_rooms().formats.values() for name in own)
@@ -54,6 +56,8 @@ def list_jobs(
         say_json(found)
     elif found:
         print_jobs(found)
+    elif any(only.values()):
+        say("No jobs match. `docmill jobs` lists all.")
     else:
         say("No jobs. `docmill submit FILE` makes one.")
 
@@ -66,7 +70,7 @@ async def _fetch_jobs(
 
 
 def show_job(job_id: Id, as_json: AsJson = False, url: Url = HERE, token: Token = None) -> None:
-    """Show one job: its facts, its history, its attempts.
+    """Show one job with its history and attempts.
 
     docmill show 3f2a
     """
@@ -116,13 +120,15 @@ def retry_jobs(
     ids: Ids,
     read_as: Annotated[
         str | None,
-        typer.Option("--as", help="Read the document as this, by a new job: invoice, trades ..."),
+        typer.Option(
+            "--as", help="Read the document as this instead, with a new job: invoice, trades ..."
+        ),
     ] = None,
     as_json: AsJson = False,
     url: Url = HERE,
     token: Token = None,
 ) -> None:
-    """Queue failed jobs again. With --as, read their documents as something else.
+    """Run failed jobs again. With --as, read their documents as something else.
 
     docmill retry 3f2a 77b1
 
@@ -141,7 +147,7 @@ def cancel_jobs(ids: Ids, as_json: AsJson = False, url: Url = HERE, token: Token
 
 
 def boost_jobs(ids: Ids, as_json: AsJson = False, url: Url = HERE, token: Token = None) -> None:
-    """Move queued jobs ahead: of your other jobs, or as an administrator of everybody's.
+    """Move queued jobs ahead of your other jobs; as an administrator, ahead of everybody's.
 
     docmill boost 3f2a
     """
@@ -251,7 +257,9 @@ def _check_id(given: str) -> str:
 def export_jobs(
     ids: Ids,
     output: Output = None,
-    mapping: Annotated[str | None, typer.Option(help="Which XML; default: the jobs' own.")] = None,
+    mapping: Annotated[
+        str | None, typer.Option(help="Mapping of the file; default: the jobs' own.")
+    ] = None,
     url: Url = HERE,
     token: Token = None,
 ) -> None:

@@ -40,15 +40,22 @@ TRIES: Final = 20
 
 Files = Annotated[
     list[str],
-    typer.Argument(metavar="FILE", help="What to upload: files, folders, https addresses."),
+    typer.Argument(metavar="FILE", help="Files, folders or https addresses to upload."),
 ]
 At = Annotated[
-    str | None, typer.Option(help="Not before this time: 2026-01-31T12:00, or with +02:00.")
+    str | None, typer.Option(help="Run only after this time: 2026-01-31T12:00, or with +02:00.")
 ]
 After = Annotated[
-    list[str] | None, typer.Option(help="Not before this job has completed; several times.")
+    list[str] | None, typer.Option(help="Run only after this job has completed; may be repeated.")
 ]
-Direct = Annotated[bool, typer.Option("--direct", help="Straight into the store, past docmill.")]
+ReadAs = Annotated[
+    str | None, typer.Option(help="What to read them as; default: decided by content.")
+]
+WriteAs = Annotated[
+    str | None, typer.Option(help="The format of the XML; `docmill mapping list` shows them.")
+]
+Watch = Annotated[bool, typer.Option("--watch", "-w", help="Wait until all jobs have ended.")]
+Direct = Annotated[bool, typer.Option("--direct", help="Send the bytes straight to the store.")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,23 +77,23 @@ class SubmittedFile:
 
 def submit(
     files: Files,
-    pipeline: Annotated[str | None, typer.Option(help="What to do with them.")] = None,
-    mapping: Annotated[str | None, typer.Option(help="The form of the result.")] = None,
+    pipeline: ReadAs = None,
+    mapping: WriteAs = None,
     fields: Annotated[str | None, typer.Option(help=field_request.HELP, show_default=False)] = None,
     at: At = None,
     after: After = None,
     direct: Direct = False,
-    watch: Annotated[bool, typer.Option("--watch", "-w", help="Stay until all ended.")] = False,
+    watch: Watch = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one row per file.")] = False,
     url: Url = HERE,
     token: Token = None,
 ) -> None:
     """Upload files and folders to a running docmill.
 
-    Each file becomes a job; the same file sent again is the same job. Of a folder, and of those in
-    it, every PDF, Word and text file is sent that the pipeline takes. Waits when docmill says that
-    it gets too many. With --watch the command stays until every job has ended. Exit 1 when any
-    file was refused or, with --watch, any job failed.
+    Each file becomes a job; sending the same file again gives the same job. From a folder and its
+    subfolders, it sends every PDF, Word and text file that the pipeline accepts. If docmill
+    reports too many uploads, it waits. With --watch it stays until every job has ended. Exit 1 if
+    a file was refused or, with --watch, a job failed.
 
     docmill submit letter.pdf --watch
 

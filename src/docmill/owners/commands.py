@@ -13,7 +13,7 @@ from docmill.owners.fields import BY_NAME, FIELDS, SettingKind
 
 app = typer.Typer(
     name="settings",
-    help="What you have set: identity, exchange rates, defaults.",
+    help="Your settings: company details, exchange rates, defaults.",
     no_args_is_help=True,
     add_completion=False,
 )
@@ -30,15 +30,15 @@ def show(as_json: AsJson = False, url: Url = HERE, token: Token = None) -> None:
 @app.command("set")
 def set_values(
     values: Annotated[
-        list[str], typer.Argument(metavar="KEY=VALUE", help="What to keep; KEY= takes it away.")
+        list[str], typer.Argument(metavar="KEY=VALUE", help="What to set; KEY= removes it.")
     ],
     as_json: AsJson = False,
     url: Url = HERE,
     token: Token = None,
 ) -> None:
-    """Change settings; what is not named stays. Jobs sent from now on go by them.
+    """Change settings; the others stay. They apply to jobs you submit from now on.
 
-    A rate is for every day, or for one day and those after it.
+    A rate applies to every day, or to one day and the days after it.
 
     docmill settings set tin=01.234.567.8-901.000 name="PT Simon"
 
@@ -95,9 +95,9 @@ def _print(found: dict[str, Any], *, as_json: bool) -> None:
 
 
 def calibrate(as_json: AsJson = False, url: Url = HERE, token: Token = None) -> None:
-    """Fit confidence to what your people approved and changed, in invoices and in trades.
+    """Calibrate confidence with what your people approved and changed.
 
-    It happens each night by itself, where there are enough reviews.
+    This also happens every night, if there are enough reviews.
 
     docmill calibrate
     """

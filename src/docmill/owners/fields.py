@@ -48,24 +48,24 @@ TRX_CHOICES: Final = (
 OPT_CHOICES: Final = (("A", "Goods"), ("B", "Services"))
 
 FIELDS: Final = (
-    SettingField("name", "Company name", SELLER, "Written where a document prints no seller."),
+    SettingField("name", "Company name", SELLER, "Used where a document prints no seller."),
     SettingField(
         "other_names",
         "Other names on your invoices",
         SELLER,
-        "Brands and short forms, with semicolons between. Others' invoices are told by it.",
+        "Brands and short forms, separated by semicolons. They show which invoices are yours.",
     ),
     SettingField("tin", "NPWP", SELLER, "15 or 16 digits; dots and dashes are fine."),
     SettingField(
         "idtku", "IDTKU", SELLER, "22 digits. Empty: the head office, which ends in 000000."
     ),
     SettingField("country", "Country", SELLER, "A name or a code, such as ID."),
-    SettingField("payment_terms", "Payment terms", SELLER, "Such as 30 days net; UBL and CII."),
+    SettingField("payment_terms", "Payment terms", SELLER, "Such as 30 days net; for UBL and CII."),
     SettingField(
         "trx_code",
         "Transaction code",
         TAX,
-        "Empty: found out from the printed tax.",
+        "Empty: derived from the printed tax.",
         SettingKind.CHOICE,
         TRX_CHOICES,
     ),
@@ -98,21 +98,21 @@ FIELDS: Final = (
         "pipeline",
         "Read uploads as",
         DEFAULTS,
-        "The pipeline of uploads that name none.",
+        "For uploads that name no pipeline.",
         SettingKind.CHOICE,
     ),
     SettingField(
         "mapping",
         "Write invoices as",
         DEFAULTS,
-        "The format of invoices that were sent without one.",
+        "For invoices uploaded without a format.",
         SettingKind.CHOICE,
     ),
     SettingField(
         "review_threshold",
-        "Ask a person below",
+        "Review values below",
         DEFAULTS,
-        "A value less sure than this waits for review, from 0 to 1.",
+        "Values with a lower confidence wait for review, from 0 to 1.",
         SettingKind.PERCENT,
     ),
 )

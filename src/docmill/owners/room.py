@@ -13,13 +13,12 @@ room: Final = Room(
         Command(
             name="calibrate",
             target="docmill.owners.commands:calibrate",
-            summary="Fit confidence to what your people approved and changed, in invoices and in "
-            "trades.",
+            summary="Calibrate confidence with what your people approved and changed.",
         ),
         Command(
             name="settings",
             target="docmill.owners.commands:app",
-            summary="What you have set: identity, exchange rates, defaults.",
+            summary="Your settings: company details, exchange rates, defaults.",
         ),
     ),
 )

@@ -43,7 +43,7 @@ LISTED: Final = 20  # keys that are named; more are counted
 Folder = Annotated[Path, typer.Argument(metavar="DIR", help="The folder of the backup.")]
 NoStore = Annotated[
     bool,
-    typer.Option("--no-store", help="Only the database: the bytes are looked after elsewhere."),
+    typer.Option("--no-store", help="Only the database, if the files are backed up elsewhere."),
 ]
 
 
@@ -65,13 +65,13 @@ class BackupFacts:
 def back_up(
     folder: Folder, no_store: NoStore = False, as_json: AsJson = False, data: Data = None
 ) -> None:
-    """Write the database and the stored bytes to a folder, while docmill runs.
+    """Back up the database and the stored files to a folder, while docmill runs.
 
-    Give the same folder again, and only new bytes are copied. The folder is a whole backup at every
-    moment: the dump takes the place of the last one when everything it speaks of is there.
+    Use the same folder again, and only new files are copied. The folder is a complete backup at
+    every moment: a new dump replaces the old one only when all its files are there.
 
-    It holds what docmill holds, keys and documents included: keep it as safe. Settings are not in
-    it, nor what lies in watched buckets.
+    The folder contains documents and keys: protect it like docmill itself. It does not contain
+    settings, or files in watched buckets.
 
     docmill backup /backups/docmill
     """
@@ -154,11 +154,11 @@ def _hash_file(path: Path) -> str:
 def restore(
     folder: Folder, no_store: NoStore = False, as_json: AsJson = False, data: Data = None
 ) -> None:
-    """Put a backup into an empty database and a store, here or on another machine.
+    """Restore a backup into an empty database and a store, here or on another machine.
 
-    Then start docmill as ever: jobs that waited go on, those that were under way are begun again,
-    and sessions, keys and webhooks work as before. Exit 1 when bytes are missing that the database
-    speaks of; each is named, and everything else is restored.
+    Then start docmill as usual: waiting jobs continue, running ones start again, and sessions,
+    keys and webhooks work as before. Exit 1 if files are missing that the database refers to;
+    each is named, and everything else is restored.
 
     docmill restore /backups/docmill --data /srv/docmill
     """

@@ -60,7 +60,7 @@ Out = Annotated[str, typer.Argument(metavar="OUT", help="Where the output goes; 
 EngineOption = Annotated[
     EngineName,
     typer.Option(
-        help="Who reads: this machine, or the Ray cluster at RAY_ADDRESS (without it, Ray here). "
+        help="What reads: this machine, or the Ray cluster at RAY_ADDRESS (without it, Ray here). "
         "For Spark and Dask see docs/operate/batch.md."
     ),
 ]
@@ -76,16 +76,14 @@ Into = Annotated[
     ),
 ]
 OwnerOption = Annotated[
-    str, typer.Option(metavar="OWNER", help="Whose the loaded documents are: user:NAME, desk:NAME.")
+    str, typer.Option(metavar="OWNER", help="Owner of the loaded documents: user:NAME, desk:NAME.")
 ]
-Rows = Annotated[
-    bool, typer.Option("--rows", help="Also what docmill keeps in tables: fields, chunks ..")
-]
-Limit = Annotated[int | None, typer.Option(min=1, help="Only the first so many, to try it.")]
+Rows = Annotated[bool, typer.Option("--rows", help="Also the rows of tables: fields, chunks ...")]
+Limit = Annotated[int | None, typer.Option(min=1, help="Only the first N, to try it.")]
 Everything = Annotated[
     bool, typer.Option("--all", help="Take every object, whatever its name ends in.")
 ]
-RetryFailed = Annotated[bool, typer.Option("--retry-failed", help="Read those again that failed.")]
+RetryFailed = Annotated[bool, typer.Option("--retry-failed", help="Read failed documents again.")]
 JsonLines = Annotated[
     bool, typer.Option("--json", help="Print progress and the end as lines of JSON.")
 ]
@@ -97,12 +95,12 @@ def run_batch(
     pipeline: Annotated[str, typer.Option(help="Such as extract.")],
     engine: EngineOption = EngineName.LOCAL,
     jobs: Jobs = None,
-    seconds: Annotated[float, typer.Option(min=1, help="Most CPU time for one document.")] = 25,
+    seconds: Annotated[float, typer.Option(min=1, help="Maximum CPU time for a document.")] = 25,
     mapping: Mapped = None,
     profile: ProfileFile = None,
     fields: Fields = None,
     rows: Rows = False,
-    shard: Annotated[int, typer.Option(min=1, help="Most documents in one part.")] = 500,
+    shard: Annotated[int, typer.Option(min=1, help="Documents in one part, at most.")] = 500,
     limit: Limit = None,
     everything: Everything = False,
     retry_failed: RetryFailed = False,
@@ -113,9 +111,9 @@ def run_batch(
     """Read millions of documents from a folder or a bucket into Parquet.
 
     IN is listed once. Its documents are read in shards, each document in a confined process, and
-    each shard becomes one file in OUT/parts, put only where there is none. Whatever dies, run the
-    same command again: it goes on where it was, and no document is lost or there twice. What
-    could not be read is in OUT/failed, one line of JSON each; OUT/_SUCCESS says that all is done.
+    each shard becomes one file in OUT/parts, written only if it does not exist. If anything dies,
+    run the same command again: it continues, and no document is lost or doubled. Documents that
+    could not be read are in OUT/failed, as lines of JSON. OUT/_SUCCESS means that all is done.
 
     docmill batch scans/ out/ --pipeline extract --limit 100
 

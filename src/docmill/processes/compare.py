@@ -62,17 +62,17 @@ def compare_readings(
     limit: Annotated[int, typer.Option(min=0, help="How many documents; 0 for all.")] = 100,
     python: Annotated[
         Path | None,
-        typer.Option(help="The python of another installed docmill, which reads the side `other`."),
+        typer.Option(help="The python of another installation, which reads the side `other`."),
     ] = None,
     as_json: AsJson = False,
     data: Data = None,
 ) -> None:
     """Compare two readings of the same documents, value by value; nothing is written.
 
-    Versions, readers and mappings, on invoices and trades that are stored here. `stored approved`
-    shows what people had to correct, of what somebody approved: the manual against the automated.
+    Compares versions, readers and mappings, on stored invoices and trades. `stored approved`
+    shows what people had to correct before they approved.
 
-    Exit 1 when a value differs.
+    Exit 1 if a value differs.
 
     docmill compare stored now
 

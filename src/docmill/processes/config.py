@@ -40,8 +40,8 @@ class SettingRow:
 def show(as_json: AsJson = False) -> None:
     """Show every setting: its value, where it comes from, what it is for.
 
-    Secrets are masked. Environment variables come before docmill.toml (or the file that
-    DOCMILL_CONFIG names), and that before the defaults.
+    Secrets are masked. Environment variables override docmill.toml (or the file in
+    DOCMILL_CONFIG), which overrides the defaults.
 
     docmill config show --json | jq '.[] | select(.source != "default")'
     """
@@ -60,7 +60,8 @@ def show(as_json: AsJson = False) -> None:
 
 @app.command()
 def check(as_json: AsJson = False) -> None:
-    """Check the configuration: exit 0 when docmill could start with it, 1 with every mistake."""
+    """Check the configuration: exit 0 if docmill could start with it, otherwise 1 with every
+    mistake."""
     try:
         read_settings()
     except ConfigError as exc:

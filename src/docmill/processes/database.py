@@ -105,7 +105,7 @@ async def run_embedded(settings: Settings, parts: Parts) -> AsyncGenerator[Embed
 
 
 def migrate_database(data: Data = None) -> None:
-    """Bring the database of DATABASE_URL (or the embedded one) up to date."""
+    """Update the schema of the database in DATABASE_URL, or of the embedded one."""
     settings = read_settings(data=data)
     with ExitStack() as stack:
         applied = asyncio.run(migrate.migrate(_open_database(settings, stack)))

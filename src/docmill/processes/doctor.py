@@ -148,14 +148,14 @@ def run_doctor(
         bool, typer.Option("--deep", help="Also read every stored object; takes a while.")
     ] = False,
 ) -> None:
-    """Check the surroundings and say what to do.
+    """Check the installation and say what to do.
 
-    Looks at Python, the reader, the data folder, the disk, the database, the store, the
-    confinement of conversions, the pipelines, the port and the clock. Changes nothing, and may run
-    while docmill serves. Exit 1 when something has to be mended.
+    Checks Python, the reader, the data folder, the disk, the database, the store, the confinement
+    of conversions, the pipelines, the port and the clock. It changes nothing, and you can run it
+    while docmill runs. Exit 1 if something must be fixed.
 
-    With --deep every result and every original is read and held against its row: damaged and
-    missing ones are listed with the ids of their job and document.
+    With --deep it also reads every result and original and compares it with its row. It lists
+    damaged and missing ones with the ids of their job and document.
 
     docmill doctor
 
@@ -169,7 +169,7 @@ def run_doctor(
     bad = sum(finding.state is CheckState.FAIL for finding in findings)
     doubtful = sum(finding.state is CheckState.WARN for finding in findings)
     if not as_json:
-        say(f"{len(findings)} checks, {doubtful} to look at, {bad} to mend.")
+        say(f"{len(findings)} checks, {doubtful} warnings, {bad} to fix.")
     if bad:
         raise typer.Exit(1)
 

@@ -30,7 +30,7 @@ PATIENCE: Final = timedelta(seconds=30)  # with passages that somebody else hold
 TRIES: Final = 5  # of one question to a service that is busy
 
 Again = Annotated[bool, typer.Option("--again", help="Also those with another model's vectors.")]
-Model = Annotated[str | None, typer.Option(help="The model; default the one that is set.")]
+Model = Annotated[str | None, typer.Option(help="The model; default: the configured one.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Only count what would be made.")]
 
 
@@ -38,11 +38,11 @@ def embed_passages(
     again: Again = False, model: Model = None, dry_run: DryRun = False, as_json: AsJson = False,
     data: Data = None,
 ) -> None:  # fmt: skip
-    """Make the vectors of passages that have none; with --again those of all by another model.
+    """Make vectors for passages that have none; with --again, for all with another model.
 
-    To change the model, set it for every process (DOCMILL_OPENAI_EMBEDDING_MODEL), start them
-    again, then run `docmill embed --again`. Search goes on by the old vectors until the new are
-    whole; then the old are deleted. Killed at any moment, it goes on when it is started again.
+    To change the model, set it for every process (DOCMILL_OPENAI_EMBEDDING_MODEL), restart them,
+    then run `docmill embed --again`. Search uses the old vectors until the new ones are complete;
+    then the old ones are deleted. You can stop this at any moment and start it again.
 
     Example: docmill embed --again --dry-run
     """

@@ -46,19 +46,19 @@ class Evaluation:
 
 def evaluate(
     folder: Annotated[Path, typer.Argument(help="PDFs and their truth.json.")],
-    pipeline: Annotated[str | None, typer.Option(help="Told by the truth, if not given.")] = None,
-    save: Annotated[Path | None, typer.Option(help="Keep the outcome in this file.")] = None,
+    pipeline: Annotated[str | None, typer.Option(help="Default: as truth.json says.")] = None,
+    save: Annotated[Path | None, typer.Option(help="Keep the results in this file.")] = None,
     against: Annotated[
-        Path | None, typer.Option(help="An outcome kept before, to compare.")
+        Path | None, typer.Option(help="A result kept with --save, to compare with.")
     ] = None,
     html: Annotated[Path | None, typer.Option(help="Write a report with the pages.")] = None,
     jobs: Annotated[int, typer.Option(min=1, help="Files at a time.")] = read.CPUS,
     as_json: AsJson = False,
 ) -> None:
-    """Score a folder of documents whose values you know.
+    """Score a folder of documents with known values.
 
-    By field and by supplier: what is right, how far confidence can be believed, how many documents
-    need no person, and how long each takes. `docs/use.md` says what a truth.json holds.
+    Reports, by field and by supplier: what is right, how reliable the confidence is, how many
+    documents need no review, and how long each takes. `docs/use.md` describes truth.json.
 
     docmill eval invoices/ --save today.json --html report.html
 

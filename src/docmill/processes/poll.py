@@ -46,8 +46,8 @@ def poll_bucket(
 ) -> None:
     """Watch the buckets: files in incoming/ become jobs. Start as many as you like.
 
-    DOCMILL_BUCKET names the bucket; without it, the folder bucket/incoming/ in the data folder is
-    watched. DOCMILL_SOURCES adds more. `docmill serve` does the same by itself.
+    DOCMILL_BUCKET names the bucket. Without it, docmill watches the folder bucket/incoming/ in
+    the data folder. DOCMILL_SOURCES adds more buckets. `docmill serve` includes this.
     """
     settings = read_settings(data=data)
     log_to_stderr(settings)
@@ -59,11 +59,11 @@ def poll_bucket(
 
 
 def reconcile_bucket(
-    source: Annotated[str | None, typer.Option(help="Only this one of several.")] = None,
+    source: Annotated[str | None, typer.Option(help="Only this source.")] = None,
     data: Data = None,
     as_json: AsJson = False,
 ) -> None:
-    """Count the objects of the buckets against the database; exit 1 when they disagree.
+    """Compare the objects in the buckets with the database; exit 1 if they disagree.
 
     Per prefix: objects = done + failed + waiting + unknown. Unknown objects are in the bucket and
     in no row; missing ones are in a row and not in the bucket. Both should be 0.

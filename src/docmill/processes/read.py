@@ -56,9 +56,7 @@ class ReadFile:
     memory_bytes: int
 
 
-Files = Annotated[
-    list[Path], typer.Argument(metavar="FILE", help="What to read: files and folders.")
-]
+Files = Annotated[list[Path], typer.Argument(metavar="FILE", help="Files and folders to read.")]
 Mapped = Annotated[str | None, typer.Option(help="Also write the file that this mapping makes.")]
 ProfileFile = Annotated[
     Path | None, typer.Option(help="A JSON file with your settings: tin, rates ..")
@@ -68,20 +66,21 @@ ProfileFile = Annotated[
 def read_files(
     pipeline: Annotated[str, typer.Argument(metavar="PIPELINE", help="Such as extract.")],
     files: Files,
-    out: Annotated[Path, typer.Option(help="Folder for the results; made when missing.")],
+    out: Annotated[Path, typer.Option(help="Folder for the results; created if missing.")],
     jobs: Annotated[int, typer.Option(min=1, help="Files at a time.", show_default="CPUs")] = CPUS,
-    seconds: Annotated[float, typer.Option(min=1, help="Most CPU time for one file.")] = 25,
+    seconds: Annotated[float, typer.Option(min=1, help="Maximum CPU seconds for one file.")] = 25,
     mapping: Mapped = None,
     profile: ProfileFile = None,
     fields: Annotated[str | None, typer.Option(help=field_request.HELP, show_default=False)] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one row per file.")] = False,
 ) -> None:
-    """Run a pipeline on files here, with no server and no database.
+    """Run a pipeline on local files, without a server or database.
 
-    Each file is read in a confined process, as a worker would, and leaves OUT/<sha256>.json: what
-    the pipeline found, or {"error": {"code", "message"}}. With --mapping the file made of it lies
-    beside, as OUT/<sha256>.xml. Of a folder everything is read that the pipeline takes. A file that
-    fails does not fail the command; one that can't be opened does, after the others are done.
+    Each file is read in a confined process, as a worker does it, and leaves OUT/<sha256>.json:
+    what the pipeline found, or {"error": {"code", "message"}}. With --mapping it also writes
+    OUT/<sha256>.xml. From a folder it reads every file that the pipeline accepts. A file that
+    can't be read does not fail the command; one that can't be opened does, after the others are
+    done.
 
     docmill read extract letter.pdf --out results
 

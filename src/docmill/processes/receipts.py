@@ -60,30 +60,30 @@ class VerifiedFiles:
 
 
 def verify_receipt(
-    receipt: Annotated[Path, typer.Argument(metavar="RECEIPT", help="As docmill handed it out.")],
+    receipt: Annotated[Path, typer.Argument(metavar="RECEIPT", help="A file from docmill.")],
     result: Annotated[
-        list[Path] | None, typer.Option(help="A result that it should speak of.")
+        list[Path] | None, typer.Option(help="A result that the receipt should cover.")
     ] = None,
     source: Annotated[Path | None, typer.Option(help="The file that was read.")] = None,
     key: Annotated[
         list[Path] | None,
-        typer.Option(help="The public keys you believe: /api/receipts/key as a file, a PEM, hex."),
+        typer.Option(help="The public keys you trust: /api/receipts/key as a file, a PEM, or hex."),
     ] = None,
     again: Annotated[
         bool, typer.Option("--again", help="Read the source again here, and compare the bytes.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Check a receipt, and the files it speaks of, with no server and no database.
+    """Check a receipt and its files, without a server or database.
 
-    Every changed byte is found: of the receipt, of a result, of the source. Without --key it is
-    certain that nothing was changed since it was signed, but not by whom.
+    It detects every changed byte in the receipt, a result or the source. Without --key it proves
+    that nothing changed since signing, but not who signed.
 
-    With --again the installed docmill reads the source as the receipt says and compares what comes
-    out with the first reading. Another version may read more; so may lessons of its owner, which
-    stay with docmill.
+    With --again the installed docmill reads the source again, as the receipt describes, and
+    compares the result with the first reading. Another version may read differently, and so may
+    the owner's lessons, which are not in a receipt.
 
-    Exit 1 when anything is not as the receipt says.
+    Exit 1 if anything differs from the receipt.
 
     docmill verify 3f2a.receipt.json --key key.json --source bill.pdf --result bill.xml
     """
@@ -258,7 +258,7 @@ app = typer.Typer(
 
 @app.command("keys")
 def list_keys(data: Data = None) -> None:
-    """Print the public keys as a JWK set, the one that signs now first.
+    """Print the public keys as a JWK set, the current one first.
 
     docmill receipts keys > key.json
     """
@@ -278,10 +278,10 @@ async def _list_keys(url: str) -> list[dict[str, Any]]:
 
 @app.command("rotate")
 def rotate_keys(as_json: AsJson = False, data: Data = None) -> None:
-    """Sign with a new key from now on. What was signed before still verifies.
+    """Sign with a new key from now on. Old receipts still verify.
 
-    The private half of the old key is deleted. Hand the new public key to who verifies:
-    `docmill receipts keys`.
+    The old private key is deleted. Give the new public key to those who verify: `docmill receipts
+    keys`.
 
     docmill receipts rotate
     """

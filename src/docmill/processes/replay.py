@@ -48,19 +48,19 @@ def replay_reviews(
     limit: Annotated[int, typer.Option(min=0, help="How many documents; 0 for all.")] = 0,
     save: Annotated[
         Path | None,
-        typer.Option(help="Keep each document's row here; started again, it goes on from there."),
+        typer.Option(help="Keep each document's row here, to continue later."),
     ] = None,
     jobs: Annotated[int, typer.Option(min=1, help="Documents at a time.")] = CPUS,
     as_json: AsJson = False,
     data: Data = None,
 ) -> None:
-    """Read all that was approved with the installed version, and show what would change.
+    """Read everything that was approved with the installed version, and show what would change.
 
-    Run it before an upgrade, with the new version, against the same database and store: nothing is
-    written there. A value is lost when it was read right and is not any more; those are what the
-    upgrade would cost. Gained are values that people had to correct and now would not.
+    Run it before an upgrade, with the new version, on the same database and store; nothing is
+    written. A value is lost if it was read correctly and would not be any more. A value is gained
+    if people had to correct it and would not have to now.
 
-    Exit 1 when an approved value is lost, or a document can't be read any more.
+    Exit 1 if an approved value is lost, or a document can't be read any more.
 
     docmill replay
 

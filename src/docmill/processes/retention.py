@@ -33,16 +33,16 @@ Moment = Annotated[datetime | None, typer.Option(formats=["%Y-%m-%d", "%Y-%m-%dT
 
 events_app = typer.Typer(
     name="events",
-    help="The history of jobs: bring back what went to the archive.",
+    help="The history of jobs: bring back archived events.",
     no_args_is_help=True,
     add_completion=False,
 )
 
 
 def run_sweep(dry_run: DryRun = False, as_json: AsJson = False, data: Data = None) -> None:
-    """Enforce retention now: delete what is past its time, archive old events, remove orphans.
+    """Apply retention now: delete what has expired, archive old events, remove orphans.
 
-    Workers do so each day. It may be stopped anywhere, and goes on when it is started again.
+    Workers do this every day. You can stop it at any moment and start it again.
 
     docmill sweep --dry-run
     """
@@ -117,7 +117,7 @@ def restore(
     as_json: AsJson = False,
     data: Data = None,
 ) -> None:
-    """Bring events back from the archive, into the history of their jobs, for a week.
+    """Bring archived events back into the history of their jobs, for a week.
 
     docmill events restore --since 2026-01-01 --until 2026-02-01
     """

@@ -21,7 +21,7 @@ from docmill.settings import read_settings
 
 app = typer.Typer(
     name="sessions",
-    help="Who is signed in, or uploads without an account; end their sessions.",
+    help="List and end sessions, signed in or anonymous.",
     no_args_is_help=True,
     add_completion=False,
 )
@@ -33,7 +33,7 @@ def list_sessions(
     as_json: AsJson = False,
     data: Data = None,
 ) -> None:
-    """List sessions that go on, the last seen first."""
+    """List active sessions, last seen first."""
     found = asyncio.run(_list(find_database(read_settings(data=data)), limit))
     if as_json:
         say_json(found)
@@ -53,7 +53,7 @@ async def _list(url: str, limit: int) -> list[dict[str, Any]]:
 @app.command("end")
 def end_sessions(
     ids: Annotated[
-        list[str] | None, typer.Argument(metavar="ID...", help="As `sessions list` shows them.")
+        list[str] | None, typer.Argument(metavar="ID...", help="As in `docmill sessions list`.")
     ] = None,
     of_user: Annotated[
         list[str] | None, typer.Option("--user", help="All sessions of this user (sub).")
@@ -62,7 +62,7 @@ def end_sessions(
     as_json: AsJson = False,
     data: Data = None,
 ) -> None:
-    """End sessions: whoever holds the cookie is a stranger within 2 seconds. Documents stay.
+    """End sessions: their cookies stop working within 2 seconds. Documents stay.
 
     docmill sessions end 5f0c…
 

@@ -22,13 +22,17 @@ from docmill.storage.moving import MoveOutcome, StoredTotal, measure_store, move
 
 app = typer.Typer(
     name="storage",
-    help="Move the stored bytes to another store, while docmill runs.",
+    help="Move the stored files to another store, while docmill runs.",
     no_args_is_help=True,
     add_completion=False,
 )
 
-Source = Annotated[str, typer.Argument(metavar="FROM", help="Where they are, as DOCMILL_STORE.")]
-Target = Annotated[str, typer.Argument(metavar="TO", help="Where they go, as DOCMILL_STORE.")]
+Source = Annotated[
+    str, typer.Argument(metavar="FROM", help="Where they are, in the form of DOCMILL_STORE.")
+]
+Target = Annotated[
+    str, typer.Argument(metavar="TO", help="Where they go, in the form of DOCMILL_STORE.")
+]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Only count what would be moved.")]
 
 
@@ -42,11 +46,11 @@ def move_storage(
     source: Source, target: Target, dry_run: DryRun = False, as_json: AsJson = False,
     data: Data = None,
 ) -> None:  # fmt: skip
-    """Move the stored bytes from one store to another, while docmill runs.
+    """Move the stored files from one store to another, while docmill runs.
 
-    First set DOCMILL_STORE=TO and DOCMILL_STORE_ALSO=FROM for every process and start them again:
+    First set DOCMILL_STORE=TO and DOCMILL_STORE_ALSO=FROM for every process and restart them:
     they read from both and write to TO. Each object is copied, read back, compared by its hash,
-    and only then deleted at FROM. Killed at any moment, it goes on when it is started again.
+    and only then deleted from FROM. You can stop this at any moment and start it again.
 
     Example: docmill storage move file:///srv/docmill 's3://documents?region=eu-west-1'
     """

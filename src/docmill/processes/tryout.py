@@ -33,7 +33,7 @@ def try_samples(
         bool, typer.Option("--browser/--no-browser", help="Open the page in a browser.")
     ] = True,
     stay: Annotated[
-        bool, typer.Option("--stay/--no-stay", help="Keep a docmill running that was started.")
+        bool, typer.Option("--stay/--no-stay", help="Keep running if this command started docmill.")
     ] = True,
     as_json: AsJson = False,
     url: Url = HERE,
@@ -41,8 +41,8 @@ def try_samples(
 ) -> None:
     """Read a sample invoice and a sample trade note, and open the page.
 
-    Uses the docmill that runs at --url. Where none answers, it starts one as `docmill serve`
-    does, and stays until Ctrl-C.
+    Uses the docmill at --url. If none answers, it starts one like `docmill serve`, and runs until
+    Ctrl-C.
 
     docmill try
 

@@ -25,10 +25,10 @@ RESCUE = "rescue"
 
 
 def run_upkeep(data: Data = None) -> None:
-    """Look after jobs, files and webhooks: rescue lost jobs, enforce retention, deliver.
+    """Rescue lost jobs, apply retention and deliver webhooks.
 
-    Workers do this as well. Where there are many of them, set DOCMILL_WORKER_UPKEEP=false and run
-    one or two of these instead.
+    Workers do this too. If you have many, set DOCMILL_WORKER_UPKEEP=false and run one or two of
+    these instead.
     """
     settings = read_settings(data=data)
     log_to_stderr(settings)

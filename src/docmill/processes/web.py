@@ -77,10 +77,10 @@ CUT_PAUSE: Final = 1.0
 
 
 def serve(port: Port = None, host: Host = None, data: Data = None) -> None:
-    """Run everything in one go: database, store, web, worker and poller.
+    """Run everything in one process: database, store, web, worker and poller.
 
-    Needs nothing else installed. With DATABASE_URL set, that database is used instead of the
-    embedded one. Files dropped into bucket/incoming/ of the data folder become jobs.
+    Nothing else needs to be installed. If DATABASE_URL is set, docmill uses that database instead
+    of the embedded one. Files dropped into bucket/incoming/ of the data folder become jobs.
     """
     settings = adapt_for_serve(read_settings(port=port, host=host, data=data))
     log_to_stderr(settings)
@@ -88,17 +88,17 @@ def serve(port: Port = None, host: Host = None, data: Data = None) -> None:
 
 
 Processes = Annotated[
-    int, typer.Option(min=1, max=64, help="Processes that share the port; a core can feed one.")
+    int, typer.Option(min=1, max=64, help="Processes that share the port; about one per core.")
 ]
 
 
 def run_web(
     port: Port = None, host: Host = None, data: Data = None, processes: Processes = 1
 ) -> None:
-    """Run the web part alone, against DATABASE_URL.
+    """Run only the web part, with DATABASE_URL.
 
-    With --processes several processes answer on one port; one that dies is started again. What
-    any of them tells at /metrics is told for all, with the label `process`.
+    With --processes, several processes share one port; one that dies is restarted. Each of them
+    answers /metrics for all, with the label `process`.
     """
     settings = read_settings(port=port, host=host, data=data)
     log_to_stderr(settings)

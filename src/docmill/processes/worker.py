@@ -39,7 +39,7 @@ log = structlog.get_logger()
 
 
 def run_worker(data: Data = None) -> None:
-    """Run a worker alone, against DATABASE_URL. Start as many as you like, on any machine."""
+    """Run only a worker, with DATABASE_URL. Start as many as you like, on any machine."""
     settings = read_settings(data=data)
     log_to_stderr(settings)
     run_until_stopped(partial(run_alone, settings, with_health(open_worker)))

@@ -2,6 +2,7 @@
 
 import difflib
 import ipaddress
+import json
 import os
 import re
 import tomllib
@@ -81,10 +82,10 @@ class Settings(BaseSettings):
     )
     database_connections: int = Field(10, ge=2, description="Connections per process")
     database_pooler: bool = Field(
-        False, description="A transaction pooler stands before the database: poll, do not LISTEN"
+        False, description="The database is behind a transaction pooler: poll, do not LISTEN"
     )
     allow_async_commit: bool = Field(
-        False, description="Start although the database may forget commits (synchronous_commit=off)"
+        False, description="Start even if the database may lose commits (synchronous_commit=off)"
     )
     redis_url: SecretStr | None = Field(
         None,
@@ -96,18 +97,18 @@ class Settings(BaseSettings):
         description="Where bytes go: file:///folder, s3://bucket, gs://bucket or az://container",
     )
     store_also: str | None = Field(
-        None, description="A second store that is read from while `docmill storage move` runs"
+        None, description="A second store to read from while `docmill storage move` runs"
     )
     bucket: str | None = Field(
         None,
         description="Bucket to watch, as DOCMILL_STORE; default DATA/bucket; `none` for none",
     )
     bucket_desk: str = Field(
-        "trading", pattern=r"^\S+$", description="Desk that owns what comes by the bucket"
+        "trading", pattern=r"^\S+$", description="Desk that owns documents from the bucket"
     )
-    bucket_pipeline: str = Field("trades", description="Pipeline of what comes by the bucket")
+    bucket_pipeline: str = Field("trades", description="Pipeline for documents from the bucket")
     bucket_seconds: float | None = Field(
-        None, gt=0, description="How often to look into the bucket; default 30, for a folder 2"
+        None, gt=0, description="Seconds between checks of the bucket; default 30, for a folder 2"
     )
     sources: Mapping[SourceName, SourceRule] = Field(
         default_factory=dict[str, SourceRule],
@@ -115,10 +116,10 @@ class Settings(BaseSettings):
     )
     bucket_batch: int = Field(100, ge=1, le=1000, description="Objects registered at a time")
     bucket_stuck_seconds: float = Field(
-        600, gt=0, description="An object held so long by a silent poller is taken up by another"
+        600, gt=0, description="Seconds until another poller takes over from a silent one"
     )
     bucket_sweep_seconds: float = Field(
-        900, gt=0, description="How often bucket and database are brought back together"
+        900, gt=0, description="Seconds between sweeps that reconcile bucket and database"
     )
     host: str = Field("127.0.0.1", description="Address to serve on")
     port: int = Field(8000, ge=0, le=65535, description="Port to serve on; 0 takes a free one")
@@ -160,7 +161,7 @@ class Settings(BaseSettings):
         "desks", description="Claim that names the desks whose trades a user sees; true: all"
     )
     desk_users: Annotated[tuple[str, ...], NoDecode] = Field(
-        (), description="Users (sub) who see the trades of every desk, with commas"
+        (), description="Users (sub) who see the trades of every desk, separated by commas"
     )
     admin_users: Annotated[tuple[str, ...], NoDecode] = Field(
         (), description="Users (sub) who are administrators, with commas"
@@ -175,9 +176,9 @@ class Settings(BaseSettings):
         pattern=r"^https?://[^/]+",
         description="OpenID provider that people sign in with, with AUTH_MODE=jwt or both",
     )
-    oidc_client_id: str | None = Field(None, description="What the provider knows docmill by")
+    oidc_client_id: str | None = Field(None, description="docmill's client id at the provider")
     oidc_client_secret: SecretStr | None = Field(
-        None, description="docmill's secret there; a public client has none"
+        None, description="docmill's client secret; a public client has none"
     )
     oidc_scopes: str = Field(
         "openid profile email", pattern=r"\bopenid\b", description="Scopes asked of the provider"
@@ -189,7 +190,7 @@ class Settings(BaseSettings):
         "address they came by, with https where DOCMILL_PRODUCTION is set",
     )
     oidc_session_seconds: float = Field(
-        43_200, gt=0, description="How long somebody stays signed in"
+        43_200, gt=0, description="Seconds that people stay signed in"
     )
     quota_files: int = Field(
         0, ge=0, description="Most files an owner may have stored; 0: no limit"
@@ -238,7 +239,7 @@ class Settings(BaseSettings):
         description="Networks that are not public from which files may be fetched by their "
         "address, with commas",
     )
-    disk_limit_percent: int = Field(90, ge=1, le=100, description="Fuller than this: no uploads")
+    disk_limit_percent: int = Field(90, ge=1, le=100, description="No uploads above this usage")
     default_pipeline: str = Field(
         "auto",
         description="Pipeline of POST /api/upload; `auto` tells by its content what a document is",
@@ -280,13 +281,13 @@ class Settings(BaseSettings):
     long_seconds: float = Field(
         10, gt=0, description="A conversion that takes longer counts as long from then on"
     )
-    lease_seconds: float = Field(300, gt=0, description="How long a silent worker keeps a job")
-    heartbeat_seconds: float = Field(30, gt=0, description="How often leases are extended")
-    poll_seconds: float = Field(5, gt=0, description="How often to look for work unasked")
-    grace_seconds: float = Field(30, ge=0, description="How long a stopping worker finishes work")
-    longest_seconds: float = Field(7200, gt=0, description="A job running longer is taken back")
-    rescue_seconds: float = Field(15, gt=0, description="How often to look for lost jobs")
-    attempts: int = Field(3, ge=1, le=20, description="How often a job is tried")
+    lease_seconds: float = Field(300, gt=0, description="Seconds a silent worker keeps a job")
+    heartbeat_seconds: float = Field(30, gt=0, description="Seconds between extensions of leases")
+    poll_seconds: float = Field(5, gt=0, description="Seconds between polls for work")
+    grace_seconds: float = Field(30, ge=0, description="Seconds for a stopping worker to finish")
+    longest_seconds: float = Field(7200, gt=0, description="A job that runs longer is requeued")
+    rescue_seconds: float = Field(15, gt=0, description="Seconds between searches for lost jobs")
+    attempts: int = Field(3, ge=1, le=20, description="Maximum number of attempts")
     retry_seconds: float = Field(5, ge=0, description="Delay before a retry: this x 2^attempt")
     retry_jitter_seconds: float = Field(5, ge=0, description="Random seconds added to the delay")
     retries: Mapping[str, RetryRule] = Field(
@@ -366,15 +367,15 @@ class Settings(BaseSettings):
         "prebuilt-layout", description="Azure's model; `prebuilt-document` also finds its fields"
     )
     breaker_patience_seconds: float = Field(
-        1800, gt=0, description="How long jobs wait for a service that keeps failing"
+        1800, gt=0, description="Seconds that jobs wait for a failing service"
     )
     breaker_window_seconds: float = Field(
-        300, gt=0, description="Calls of so long a time decide whether a service is left alone"
+        300, gt=0, description="Period of calls, in seconds, that decides whether a breaker opens"
     )
-    breaker_share: float = Field(0.5, gt=0, le=1, description="It is when this part of them failed")
-    breaker_fewest: int = Field(10, ge=1, description="And when there were at least so many")
+    breaker_share: float = Field(0.5, gt=0, le=1, description="It opens if this share failed")
+    breaker_fewest: int = Field(10, ge=1, description="And if there were at least this many calls")
     breaker_cool_down_seconds: float = Field(
-        30, gt=0, description="How long a service is left alone before one call tries it again"
+        30, gt=0, description="Seconds without calls before one call tries again"
     )
     breakers: Mapping[str, BreakerRule] = Field(
         default_factory=dict[str, BreakerRule],
@@ -419,9 +420,9 @@ class Settings(BaseSettings):
     keep_deliveries_days: float = Field(
         30, gt=0, description="How long the log of webhooks is kept"
     )
-    delete_on_download: bool = Field(False, description="Results go with their first download")
+    delete_on_download: bool = Field(False, description="Delete a result after its first download")
     log_level: Literal["debug", "info", "warning", "error"] = Field("info", description="Verbosity")
-    failpoints: str = Field("", description="For tests: places where the process shall die")
+    failpoints: str = Field("", description="For tests: points where the process dies")
 
     @field_validator("trusted_proxies", "webhook_allow", "fetch_allow")
     @classmethod
@@ -445,9 +446,9 @@ class Settings(BaseSettings):
     )
     @classmethod
     def _split(cls, given: Any) -> Any:
-        if isinstance(given, str):
+        if isinstance(given, str) and not given.lstrip().startswith("["):
             return tuple(filter(None, (name.strip() for name in given.split(","))))
-        return given
+        return json.loads(given) if isinstance(given, str) else given
 
     @field_validator("origins")
     @classmethod

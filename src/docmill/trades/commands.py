@@ -59,6 +59,8 @@ def list_trades(
         say_json(found)
     elif found:
         print_trades(found)
+    elif only:
+        say("No trades match. `docmill trades list` shows all.")
     else:
         say("No trades. `docmill submit --pipeline trades FILE` reads broker notes.")
 
@@ -78,7 +80,7 @@ def _filter_params(
 
 @app.command()
 def show(trade_id: Id, as_json: AsJson = False, url: Url = HERE, token: Token = None) -> None:
-    """Show one trade: its values, how sure they are, its history, and where its PDF is.
+    """Show one trade: its values, their confidence, its history, and where its PDF is.
 
     docmill trades show 6f0a1b2c-4d53-4e0e-9c6d-5b9a1f110b0e
     """
@@ -99,13 +101,13 @@ async def _fetch_trade(
 
 @app.command()
 def approve(ids: Ids, as_json: AsJson = False, url: Url = HERE, token: Token = None) -> None:
-    """Say that trades are right."""
+    """Approve trades."""
     _judge(RemoteClient(url, token), ids, "approve", as_json=as_json)
 
 
 @app.command()
 def reject(ids: Ids, as_json: AsJson = False, url: Url = HERE, token: Token = None) -> None:
-    """Say that trades are wrong, or none."""
+    """Reject trades that are wrong, or not trades at all."""
     _judge(RemoteClient(url, token), ids, "reject", as_json=as_json)
 
 
@@ -139,7 +141,7 @@ def add(
     url: Url = HERE,
     token: Token = None,
 ) -> None:
-    """Add a trade that was not found in a document.
+    """Add a trade that docmill did not find in a document.
 
     docmill trades add 6f0a1b2c-4d53-4e0e-9c6d-5b9a1f110b0e direction=buy name="SIEMENS AG"
     """
@@ -193,7 +195,7 @@ def export(
     url: Url = HERE,
     token: Token = None,
 ) -> None:
-    """Write trades as CSV; no cell of it is a formula.
+    """Write trades as CSV. No cell is a formula.
 
     docmill trades export --status approved -o trades.csv
     """
@@ -210,8 +212,10 @@ async def _fetch_csv(client: RemoteClient, only: dict[str, str]) -> bytes:
 
 def print_trades(trades: Iterable[Mapping[str, Any]]) -> None:
     table = make_table(
-        "ID", "Date", "Side", "Security", "Quantity", "Price", "Notional", "Sure", "Review"
+        "ID", "Date", "Side", "Security", "Quantity", "Price", "Notional", "Confidence", "Review"
     )
+    for column in table.columns[4:8]:
+        column.justify = "right"
     for trade in trades:
         table.add_row(
             trade["id"],
@@ -229,7 +233,7 @@ def print_trades(trades: Iterable[Mapping[str, Any]]) -> None:
 
 def print_trade(trade: Mapping[str, Any], pdf: Mapping[str, Any]) -> None:
     evidence: dict[str, dict[str, Any]] = trade["raw_extracted_data"].get("evidence") or {}
-    facts = make_table("Field", "Value", "Sure")
+    facts = make_table("Field", "Value", "Confidence")
     for name, value in trade.items():
         if name not in {"raw_extracted_data", "audit", "doubts"} and value is not None:
             sure = evidence[name]["confidence"] if name in evidence else None

@@ -15,22 +15,24 @@ from docmill.webhooks.fields import KINDS
 
 app = typer.Typer(
     name="webhooks",
-    help="Be told what happens: signed requests to a server of yours.",
+    help="Signed requests to your server when something happens to your documents.",
     no_args_is_help=True,
     add_completion=False,
 )
 PATH: Final = "/api/webhooks"
 NAMED: Final = ", ".join(kind.name for kind in KINDS)
 
-Id = Annotated[str, typer.Argument(metavar="ID", help="A webhook's id; `list` has them.")]
+Id = Annotated[
+    str, typer.Argument(metavar="ID", help="A webhook's id; see `docmill webhooks list`.")
+]
 
 
 @app.command()
 def create(
-    address: Annotated[str, typer.Argument(metavar="URL", help="Where to send to.")],
+    address: Annotated[str, typer.Argument(metavar="URL", help="Address to send to.")],
     events: Annotated[
         list[str] | None,
-        typer.Option("--event", "-e", help=f"What to be told of, several times; all: {NAMED}."),
+        typer.Option("--event", "-e", help=f"An event to receive; may be repeated. All: {NAMED}."),
     ] = None,
     desk: Annotated[
         str | None, typer.Option(help="Documents of this desk instead of your own.")
@@ -39,7 +41,7 @@ def create(
     url: Url = HERE,
     token: Token = None,
 ) -> None:
-    """Be told what happens to your documents. The secret is shown once.
+    """Register a webhook for your documents. The secret is shown only once.
 
     docmill webhooks create https://example.com/docmill
 
@@ -63,7 +65,7 @@ def _print_secret(made: dict[str, Any], *, as_json: bool) -> None:
 
 @app.command("list")
 def list_webhooks(as_json: AsJson = False, url: Url = HERE, token: Token = None) -> None:
-    """List your webhooks, and whether they are on."""
+    """List your webhooks, and whether they are enabled."""
     found = ask_once(url, token, "GET", PATH)["webhooks"]
     if as_json:
         say_json(found)
@@ -98,14 +100,14 @@ def delete(webhook_id: Id, as_json: AsJson = False, url: Url = HERE, token: Toke
 
 @app.command()
 def rotate(webhook_id: Id, as_json: AsJson = False, url: Url = HERE, token: Token = None) -> None:
-    """Make a new secret; the one before signs too for 24 hours."""
+    """Create a new secret. The old one stays valid for 24 hours."""
     made = ask_once(url, token, "POST", f"{PATH}/{webhook_id}/rotate")
     _print_secret(made, as_json=as_json)
 
 
 @app.command()
 def enable(webhook_id: Id, as_json: AsJson = False, url: Url = HERE, token: Token = None) -> None:
-    """Turn on a webhook that was disabled. `replay --missed` delivers what it missed."""
+    """Enable a disabled webhook. `replay --missed` delivers what it missed."""
     changed = ask_once(url, token, "POST", f"{PATH}/{webhook_id}/enable")
     if as_json:
         say_json(changed)
@@ -122,7 +124,7 @@ def deliveries(
     url: Url = HERE,
     token: Token = None,
 ) -> None:
-    """List what was delivered in the last 30 days, newest first."""
+    """List deliveries of the last 30 days, newest first."""
     found = list_rows(url, token, f"{PATH}/{webhook_id}/deliveries", limit, status=status)
     if as_json:
         say_json(found)
@@ -155,9 +157,7 @@ def replay(
     since: Annotated[
         str | None, typer.Option(help="All since this time: 2026-01-31 or 2026-01-31T12:00:00Z.")
     ] = None,
-    missed: Annotated[
-        bool, typer.Option("--missed", help="Only what did not get through.")
-    ] = False,
+    missed: Annotated[bool, typer.Option("--missed", help="Only deliveries that failed.")] = False,
     as_json: AsJson = False,
     url: Url = HERE,
     token: Token = None,

@@ -13,7 +13,7 @@ room: Final = Room(
         Command(
             name="webhooks",
             target="docmill.webhooks.commands:app",
-            summary="Be told what happens: signed requests to a server of yours.",
+            summary="Signed requests to your server when something happens to your documents.",
         ),
     ),
 )

@@ -20,8 +20,8 @@ function ask() {
   const doubts = picked().reduce((sum, row) => sum + Number(row.dataset.doubts), 0);
   document.querySelector("#h-asking").textContent = `Approve ${count(picked().length)}?`;
   document.querySelector("#about").textContent = doubts
-    ? `${doubts === 1 ? "1 value" : `${doubts} values`} in them are still to check. Nobody has looked at them yet.`
-    : "Nothing in them is left to check.";
+    ? `${doubts === 1 ? "1 value" : `${doubts} values`} still to check. Nobody has checked them yet.`
+    : "Nothing is left to check.";
   asking.showModal();
 }
 

@@ -80,7 +80,7 @@ async function copyLink(button) {
   try {
     await navigator.clipboard.writeText(url);
     button.lastChild.textContent = "Link copied";
-    announce(job().dataset.name, `Link copied, good until ${day}`);
+    announce(job().dataset.name, `Link copied, valid until ${day}`);
   } catch {
     prompt(`Anybody may open this link until ${day}`, url);
   }

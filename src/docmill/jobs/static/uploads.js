@@ -34,7 +34,7 @@ class Upload {
     this.wait();
   }
 
-  wait(text = `waits · ${size(this.file.size)}`) {
+  wait(text = `waiting · ${size(this.file.size)}`) {
     this.bar.hidden = false;
     this.bar.value = 0;
     this.tell(text);
@@ -141,7 +141,7 @@ class Upload {
 function holdBack(upload, answer) {
   waiting.unshift(upload);
   const seconds = answer.retryAfter ?? 5;
-  for (const each of waiting) each.wait(`${answer.title}. Going on in ${Math.ceil(seconds)} s`);
+  for (const each of waiting) each.wait(`${answer.title}. Continuing in ${Math.ceil(seconds)} s`);
   if (heldBack) return;
   heldBack = true;
   setTimeout(() => { heldBack = false; next(); }, seconds * 1000);

@@ -56,14 +56,14 @@ async function send(form) {
     told.textContent = `${response.status} ${response.statusText} · ${options.method} ${address}`;
     if (/event-stream/.test(response.headers.get("content-type") ?? "")) {
       stop.abort();
-      body.textContent = "A stream of events: it goes on until you leave.";
+      body.textContent = "A stream of events: it continues until you leave the page.";
     } else {
       const text = await read(response);
       body.textContent = text.length > LONGEST ? `${text.slice(0, LONGEST)}\n…` : text;
     }
     answer.append(body);
   } catch {
-    told.textContent = "There was no answer.";
+    told.textContent = "No answer.";
   } finally {
     clearTimeout(timer);
   }

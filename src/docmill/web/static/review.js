@@ -281,7 +281,7 @@ function meet(problem, edits) {
   document.querySelector("#mine").textContent = yours ? `Yours, not saved yet: ${yours}` : "";
   document.querySelector("#keep").hidden = !edits.length;
   conflict.showModal();
-  say("Somebody else changed this document meanwhile.");
+  say("Somebody else changed this document in the meantime.");
 }
 
 function shown(value) {
@@ -308,7 +308,7 @@ function focusOn(each) {
   each.closest("[data-path]").classList.add("now-field");
   const seen = sheet.show(each);
   const reason = each.closest("td")?.querySelector(".why").textContent;
-  const where = seen ? `${labelOf(each)} is marked on page ${each.dataset.page}.` : `${labelOf(each)}: click its word on the page to take it.`;
+  const where = seen ? `${labelOf(each)} is marked on page ${each.dataset.page}.` : `${labelOf(each)}: click its word on the page to use it.`;
   document.querySelector("#where").textContent = reason ? `${labelOf(each)}: ${reason}.` : where;
 }
 
@@ -367,7 +367,7 @@ form.addEventListener("change", async (event) => {
   if (event.target.id !== "learn") return;
   const on = event.target.checked;
   const answer = await ask("PUT", "/api/lessons", { learning: on });
-  if (answer.status === 200) tell(on ? "Corrections teach again." : "Nothing is learned, and nothing learned is used.");
+  if (answer.status === 200) tell(on ? "Learning is on." : "Learning is off: lessons are not used.");
   else tell(answer.body.error, "bad");
 });
 form.addEventListener("click", async (event) => {
@@ -403,7 +403,7 @@ async function forgetLesson(lesson, button) {
   const answer = await ask("DELETE", `/api/lessons/${lesson}`);
   if (answer.status !== 200 && answer.status !== 404) return tell(answer.body.error, "bad");
   (button.closest("li") ?? button.closest(".learned")).remove();
-  tell("Forgotten. The next document of this layout is read without it.");
+  tell("Deleted. The next document of this layout is read without this lesson.");
 }
 
 // What nobody looked at is asked about first.

@@ -95,7 +95,7 @@ async function fill(input) {
   const value = tools.canonical(input);
   const cells = rows().map((row) => inputAt(row.dataset.line, name));
   const empty = cells.slice(cells.indexOf(input) + 1).filter((each) => !each.value.trim());
-  if (!value || !empty.length) return tools.tell("There is nothing to fill: no cell below is empty.", "warm");
+  if (!value || !empty.length) return tools.tell("Nothing to fill: no cell below is empty.", "warm");
   const edits = [input, ...empty].map((each) => ({ path: each.name, value }));
   if (await tools.send(edits, input.name)) tools.tell(`${empty.length} filled.`);
 }
@@ -115,7 +115,7 @@ async function assign(select) {
   const label = (name) => select.querySelector(`option[value="${name}"]`).textContent;
   if (!edits.length) return tools.tell(`${label(from)} and ${label(to)} are both empty.`);
   if (!(await tools.send(edits, `lines[0].${to}`))) return;
-  const left = lost ? ` ${lost} did not fit there and were left out; History has them.` : "";
+  const left = lost ? ` ${lost} did not fit and were left out; see History.` : "";
   tools.tell(`What was ${label(from).toLowerCase()} is ${label(to).toLowerCase()} now, in ${rows().length} lines.${left}`, lost ? "warm" : "good");
 }
 
