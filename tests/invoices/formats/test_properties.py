@@ -10,6 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from docmill.core.faults import DocmillError
+from docmill.core.json_values import is_list, is_object
 from docmill.invoices import formats, values
 from docmill.invoices.formats import Emitted, coretax, validators, xml
 from invoice_samples import CORETAX, EUROPEAN, any_invoices, is_same, line
@@ -139,9 +140,9 @@ def whole_invoices(draw: st.DrawFn) -> dict[str, Any]:
 def differing(given: Any, found: Any, path: str = "") -> list[str]:
     """Paths at which what was read back is not what was given."""
     parts: list[tuple[Any, Any, str]] = []
-    if values.is_object(given):
+    if is_object(given):
         parts = [(value, found.get(key), f"{path}.{key}") for key, value in given.items()]
-    elif values.is_list(given):
+    elif is_list(given):
         parts = [(one, other, path) for one, other in zip(given, found, strict=True)]
     elif not is_same(given, found):
         return [f"{path}: {given!r} {found!r}"]
