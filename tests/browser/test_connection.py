@@ -38,7 +38,7 @@ def test_a_reload_in_mid_upload_loses_no_file(page: Page, watch: Watch) -> None:
     line.carry(bytes_a_second=50_000)
     people.choose(page, *(people.heavy(f"Part {number}") for number in range(4)))
     expect(page.locator("#sending progress").first).not_to_have_js_property("value", 0)
-    expect(page.locator("#sending li", has_text="waits")).to_have_count(1)
+    expect(page.locator("#sending li", has_text="waiting")).to_have_count(1)
     page.reload()
     expect(page.locator("#sending li")).to_have_count(4)
     line.carry(bytes_a_second=-1)

@@ -180,7 +180,7 @@ async def test_a_sweep_asked_for_is_taken_once(pool: Pool) -> None:
 def test_a_sweep_that_is_killed_again_and_again_takes_what_is_due_and_nothing_else(
     database_url: str, tmp_path: Path, control: str
 ) -> None:
-    scene = lane.Scene(database_url, tmp_path, documents=300, control=control, batch=20)
+    scene = lane.Scene(database_url, tmp_path, documents=1200, control=control, batch=20)
     verdict, places = lane.run(scene, kills=6, seed=1, tell=str)
     assert places.total() == 6
     assert verdict.clean == (not control), verdict
