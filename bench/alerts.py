@@ -258,10 +258,7 @@ def with_a_damaged_object(scene: Scene, job_id: str) -> None:
 
 
 def with_a_sick_worker(scene: Scene) -> None:
-    """One whose part fails again and again, and which is frozen then.
-
-    A dead one on the same machine is noticed by the others at once, and forgotten.
-    """
+    """One whose part fails again and again, and which is frozen then."""
     with scene.worker(1, DOCMILL_FAILPOINTS="part.services=fail") as process:
         scene.watch.wait("PartDown")
         process.send_signal(signal.SIGSTOP)

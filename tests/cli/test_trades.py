@@ -45,7 +45,7 @@ def test_a_trade_is_edited_and_added(desk: Terminal) -> None:
     ran = desk.run("trades", "edit", waiting["id"], "price=100", "counterparty=")
     assert ran.out.splitlines() == [
         f"{waiting['id']} pending",
-        "  quantity: Read with 28% confidence",
+        "  quantity: Read with 30% confidence",
         "  notional: Quantity times price is 2,600",
     ]
     ran = desk.run("trades", "edit", waiting["id"], "quantity=25", "price=172,40", "--json")
