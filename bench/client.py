@@ -42,6 +42,8 @@ class Client:
         return await self._ask(first, parts)
 
     async def open(self) -> None:
+        if self._streams and self._streams[0].at_eof():
+            self.close()  # the server closes connections that were idle for long
         if self._streams is None:
             self._streams = await asyncio.open_connection("127.0.0.1", self._port)
 
