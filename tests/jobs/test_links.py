@@ -81,10 +81,13 @@ async def test_a_result_that_goes_with_its_first_download_is_kept_by_no_cache(
         job_id = await upload(client)
         await complete(site, job_id, BODY)
         url = str((await make_link(client, job_id))["url"])
+
+        def results() -> list[str]:
+            return [key for key in site.stored() if key.startswith("results/")]
+
+        assert results()
         answer = await client.get(url)
         assert (answer.content, answer.headers["cache-control"]) == (BODY, "private, no-store")
-
-        async def is_gone() -> bool:
-            return (await client.get(url)).status_code == 404
-
-        await until(is_gone)  # it goes once its last byte has left
+        # It goes once its last byte has left. Asking again meanwhile could delete it too.
+        await until(lambda: not results())
+        assert (await client.get(url)).status_code == 404
