@@ -13,7 +13,7 @@ from docmill.jobs.pace import (
     OUTLIVED,
     DocumentSize,
     History,
-    Line,
+    QueueAhead,
     PastRun,
     RunState,
     choose_likeliest,
@@ -156,7 +156,7 @@ def test_the_likeliest_time_is_within_half_of_as_many_as_any_other(seconds: list
 
 def test_the_wait_is_what_lies_before_it_in_the_line() -> None:
     """Two slots, one taken for 2 s more; before us wait one of 20 s and two of 2 s."""
-    line, jobs = Line([2.0], slots=2), [JobId(uuid4()) for _ in range(5)]
+    line, jobs = QueueAhead([2.0], slots=2), [JobId(uuid4()) for _ in range(5)]
     begins = [line.begin_of(job, takes) for job, takes in zip(jobs, (20, 2, 2, 1, 1), strict=True)]
     assert begins == [0.0, 2.0, 4.0, 6.0, 7.0]
     assert line.begin_of(jobs[2], 99.0) == 4.0, "it has its place already"
@@ -169,7 +169,7 @@ def test_more_work_ahead_never_means_an_earlier_begin(
     ahead: list[float], slots: int, more: float
 ) -> None:
     def begin(waits: list[float]) -> float:
-        line = Line(slots=slots)
+        line = QueueAhead(slots=slots)
         for takes in waits:
             line.begin_of(JobId(uuid4()), takes)
         return line.begin_of(JobId(uuid4()), 1.0)
@@ -178,7 +178,7 @@ def test_more_work_ahead_never_means_an_earlier_begin(
 
 
 def test_jobs_that_nobody_looked_at_are_waited_for_too() -> None:
-    line = Line(slots=2)
+    line = QueueAhead(slots=2)
     for _ in range(4):
         line.begin_of(JobId(uuid4()), 3.0)
     line.add_unseen(10)

@@ -13,7 +13,7 @@ from docmill.core.faults import DocmillError
 from docmill.core.jobs import ACTIVE, Job, JobId, Status
 from docmill.db import wall
 from docmill.db.pool import Connection, Pool, read_connection
-from docmill.jobs.pace import DocumentSize, History, Line, PastRun, RunState
+from docmill.jobs.pace import DocumentSize, History, QueueAhead, PastRun, RunState
 
 # What was asked to be `auto` ends as another pipeline; it took as long as others that were. One
 # that was begun several times says nothing about how long its like take.
@@ -152,7 +152,7 @@ class QueuePace:
     """
 
     histories: Mapping[str, History] = field(default_factory=dict[str, History])
-    line: Line = field(default_factory=Line)
+    line: QueueAhead = field(default_factory=QueueAhead)
     at: float = -QUEUE_SECONDS
     whole: bool = True
 
@@ -178,10 +178,12 @@ class QueuePace:
         return time.monotonic() < self.at + limit
 
 
-def build_line(active: Sequence[ActiveJob], histories: Mapping[str, History], slots: int) -> Line:
+def build_line(
+    active: Sequence[ActiveJob], histories: Mapping[str, History], slots: int
+) -> QueueAhead:
     """Those that run end as estimated; each slot then takes the next."""
     takes = {one.id: histories[one.pipeline].average_left(one.size, one.state) for one in active}
-    line = Line([takes[one.id] for one in active if one.elapsed is not None], slots=slots)
+    line = QueueAhead([takes[one.id] for one in active if one.elapsed is not None], slots=slots)
     for one in active:
         if one.elapsed is None:
             line.begin_of(one.id, takes[one.id])

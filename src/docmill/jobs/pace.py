@@ -185,7 +185,7 @@ def choose_likeliest(seconds: Sequence[float]) -> float:
     return best[len(best) // 2]
 
 
-class Line:
+class QueueAhead:
     """The queue as it will be worked off: each slot takes the next when it is free."""
 
     def __init__(self, running: Sequence[float] = (), *, slots: int = 1) -> None:
