@@ -13,8 +13,8 @@ from docmill.jobs.pace import (
     OUTLIVED,
     DocumentSize,
     History,
-    QueueAhead,
     PastRun,
+    QueueAhead,
     RunState,
     choose_likeliest,
 )

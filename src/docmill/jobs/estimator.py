@@ -13,7 +13,7 @@ from docmill.core.faults import DocmillError
 from docmill.core.jobs import ACTIVE, Job, JobId, Status
 from docmill.db import wall
 from docmill.db.pool import Connection, Pool, read_connection
-from docmill.jobs.pace import DocumentSize, History, QueueAhead, PastRun, RunState
+from docmill.jobs.pace import DocumentSize, History, PastRun, QueueAhead, RunState
 
 # What was asked to be `auto` ends as another pipeline; it took as long as others that were. One
 # that was begun several times says nothing about how long its like take.
