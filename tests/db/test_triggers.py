@@ -176,6 +176,26 @@ def test_an_attempt_ends_with_an_outcome_and_is_one_per_claim(db: Row) -> None:
     db.execute("UPDATE job_attempts SET ended_at = now(), outcome = 'complete'")
 
 
+def test_one_statement_that_ends_many_tells_all_who_wait_for_any_of_them(db: Row) -> None:
+    ended, lasting = [a_job(db, Status.PROCESSING) for _ in range(3)], a_job(db, Status.PROCESSING)
+    for awaited in ([ended[0], ended[1]], [ended[2]], [lasting]):
+        waiting = a_job(db, Status.QUEUED)
+        db.execute(
+            "UPDATE jobs SET after = %s, run_at = 'infinity' WHERE id = %s", (awaited, waiting)
+        )
+    db.execute(
+        "UPDATE jobs SET status = 'complete', progress = 100, completed_at = now(),"
+        " result_key = 'results/' || id, leased_by = NULL, lease_expires_at = NULL"
+        " WHERE id = ANY(%s)",
+        (ended,),
+    )
+    told = db.execute(
+        "SELECT done FROM dependency_checks JOIN jobs ON jobs.id = job_id AND done = ANY(after)"
+    ).fetchall()
+    assert sorted(told) == sorted((job_id,) for job_id in ended)
+    assert db.execute("SELECT count(*) FROM dependency_checks").fetchone() == (3,)
+
+
 def test_a_heartbeat_alone_is_no_change_anybody_waits_for(db: Row) -> None:
     job_id = a_job(db, Status.PROCESSING)
     before = value(db, job_id, b"updated_at")

@@ -199,3 +199,15 @@ async def test_progress_never_goes_back(conn: Connection) -> None:
     assert (job.progress, job.stage) == (40, "page 2 of 10")
     with pytest.raises(psycopg.errors.CheckViolation):
         await conn.execute("UPDATE jobs SET progress = 10")
+
+
+async def test_a_connection_plans_its_first_claims_alone(conn: Connection) -> None:
+    """PostgreSQL plans five times at least; a claim whose plan hung on its slots, every time."""
+    counts = (
+        "SELECT generic_plans, custom_plans FROM pg_prepared_statements WHERE statement LIKE %s"
+    )
+    for _ in range(8):
+        await add_job(conn)
+        await claim(conn)
+    row = await (await conn.execute(counts, ("%near AS MATERIALIZED%",))).fetchone()
+    assert row == (3, 5)

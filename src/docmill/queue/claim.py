@@ -162,22 +162,29 @@ SELECT t.id, t.document_id, t.owner, t.pipeline, t.mapping, t.options, t.duplica
 
 # One LATERAL branch per pipeline and lane reads the head of one index each; a single ORDER BY over
 # `pipeline = ANY(..)` would sort the whole queue, and long jobs that nobody has room for would be
-# read past at every claim. MATERIALIZED, or the LIMIT may run twice.
+# read past at every claim. MATERIALIZED, or the LIMIT may run twice. What is given is read by
+# subqueries, so that a plan made for these pipelines and slots looks no better than one for any:
+# PostgreSQL then plans a connection's first claims alone. Through arrays, so that it counts with
+# ten jobs and goes by their keys; without them it counts with a tenth of the queue.
 NEXT: Final = """
 WITH near AS MATERIALIZED (
     SELECT ready.id, ready.owner, ready.priority, ready.start_tag, lane.room,
            row_number() OVER (PARTITION BY lane.long
                                   ORDER BY ready.priority DESC, ready.start_tag) AS place
-      FROM unnest(%(pipelines)s::text[]) AS served(pipeline)
+      FROM unnest((SELECT %(pipelines)s::text[])) AS served(pipeline)
      CROSS JOIN (VALUES (false, %(slots)s::int), (true, %(long_slots)s::int)) AS lane(long, room)
      CROSS JOIN LATERAL (
            SELECT id, owner, priority, start_tag FROM jobs
             WHERE status = 'queued' AND run_at IS NULL AND pipeline = served.pipeline
               AND long = lane.long
             ORDER BY priority DESC, start_tag LIMIT lane.room FOR UPDATE SKIP LOCKED) AS ready),
-picked AS MATERIALIZED (
+chosen AS MATERIALIZED (
     SELECT id, owner FROM near WHERE place <= room
-     ORDER BY priority DESC, start_tag LIMIT %(slots)s),
+     ORDER BY priority DESC, start_tag LIMIT (SELECT %(slots)s::int)),
+picked AS MATERIALIZED (
+    SELECT one.id, one.owner
+      FROM (SELECT array_agg(id) AS ids, array_agg(owner) AS owners FROM chosen) AS all_chosen,
+           unnest(all_chosen.ids, all_chosen.owners) AS one(id, owner)),
 """
 CLAIM: Final = NEXT + TAKE
 

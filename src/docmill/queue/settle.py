@@ -83,7 +83,7 @@ class Settler:
         self._pending.append((settlement, written))
         if self._task is None or self._task.done():
             self._task = asyncio.create_task(self._run())
-        return await asyncio.shield(written)
+        return await written
 
     async def close(self) -> None:
         if self._task:
@@ -267,7 +267,8 @@ async def write_kept_ending(conn: Connection, job: Claimed, ending: KeptEnding) 
 
 
 async def _write_moves(conn: Connection, moves: Sequence[dict[str, Any]]) -> set[JobId]:
-    args = {"moves": json.dumps(moves)}
+    given = [{name: value for name, value in move.items() if value is not None} for move in moves]
+    args = {"moves": json.dumps(given)}
     rows = await (await conn.execute(SETTLE, args, prepare=True)).fetchall()
     return {row[0] for row in rows}
 
