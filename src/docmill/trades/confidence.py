@@ -37,6 +37,9 @@ FITS: Final = ("exchange", "per cent", "contract", "net")
 USUAL_GAP: Final = range(6)  # days from the trade to its settlement
 NAMED: Final = 0.95  # the reader's score of a day that words call the trade's
 HINTED: Final = 0.79  # under it nothing but its place speaks for a day
+TURNED: Final = 0.93  # under it a rate, a sum after costs or a mere label gives the notional
+LEAST_SURE: Final = {"trade_date": HINTED, "notional": TURNED}
+UNSURE: Final = 0.89
 CLOSE: Final = 10  # days: so near, another date may be the trade's
 MASS: Final = 10  # trades: a statement of them
 MOST_CODES: Final = 3
@@ -112,10 +115,13 @@ class TradeDescriber:
 
     def find_limit(self, index: int, name: str) -> float:
         """A code that fails its own check, and a direction that no word tells, are never surer
-        than the reader calls them."""
+        than the reader calls them. A day that only its place speaks for, and a notional that no
+        product of printed numbers gives, are never sure."""
         own = self._seen(index, name)["confidence"]
         wrong = name == "isin" and not is_isin(self.data["trades"][index]["isin"])
-        return own if wrong or (name == "direction" and own <= UNSAID) else 1.0
+        if wrong or (name == "direction" and own <= UNSAID):
+            return own
+        return UNSURE if own < LEAST_SURE.get(name, 0.0) else 1.0
 
     def _seen(self, index: int, name: str) -> Json:
         evidence: Json = self.data["evidence"]
