@@ -57,6 +57,9 @@ EXPECTED: Final = {  # what a feature weighs where documents say nothing
     "terms_fit": 0.5,
     "odd_gap": -1.0,
     "new_year": -1.0,
+    "named": 1.0,
+    "unnamed_day": -2.0,
+    "weekend": -1.0,
     "due_word": -1.5,
     "later_day": -0.5,
     "tax_word": -1.0,
@@ -95,6 +98,7 @@ class FitRow:
     weight: float = 1.0
     held: bool = True
     score: float = 0.0
+    limit: float = 1.0  # what the value is never surer than, whatever the fit says
 
     @property
     def fold(self) -> int:
@@ -323,4 +327,4 @@ def cross_validate(
 
 
 def estimate(fitted: Calibration, row: FitRow) -> float:
-    return fitted.estimate(row.kind, row.field, row.features)
+    return min(fitted.estimate(row.kind, row.field, row.features), row.limit)

@@ -53,6 +53,7 @@ def list_rows(reading: Reading) -> Iterator[FitRow]:
     weight = WEIGHT_OF_MADE if reading.set in MADE else 1.0 if reading.held else TUNED
     for index, values in judge_each(reading).items():
         for each in values:
+            name = each.field.partition(".")[2]
             yield FitRow(
                 set=reading.label,
                 group=f"trades/{reading.group}",  # a broker may be in several sets
@@ -60,11 +61,12 @@ def list_rows(reading: Reading) -> Iterator[FitRow]:
                 path=each.path,
                 field=each.field,
                 kind=KINDS[each.field],
-                features=known.describe(index, each.field.partition(".")[2]),
+                features=known.describe(index, name),
                 right=each.right,
                 weight=weight,
                 held=reading.held,
                 score=each.confidence,
+                limit=known.find_limit(index, name),
             )
 
 

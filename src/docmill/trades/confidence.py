@@ -20,6 +20,7 @@ from docmill.reading.labels import fold
 from docmill.reading.numbers import currency_code
 from docmill.trades.checks import multiplies
 from docmill.trades.reader import lexicon
+from docmill.trades.reader.days import SATURDAY
 from docmill.trades.reader.facts import ISIN, cusip_in_isin, is_isin
 
 KINDS: Final = {
@@ -34,6 +35,11 @@ PROMISED: Final = tuple(field.partition(".")[2] for field in KINDS)
 NUMBERS: Final = ("quantity", "price", "notional", "settlement_amount")
 FITS: Final = ("exchange", "per cent", "contract", "net")
 USUAL_GAP: Final = range(6)  # days from the trade to its settlement
+NAMED: Final = 0.95  # the reader's score of a day that words call the trade's
+HINTED: Final = 0.79  # under it nothing but its place speaks for a day
+TURNED: Final = 0.93  # under it a rate, a sum after costs or a mere label gives the notional
+LEAST_SURE: Final = {"trade_date": HINTED, "notional": TURNED}
+UNSURE: Final = 0.89
 CLOSE: Final = 10  # days: so near, another date may be the trade's
 MASS: Final = 10  # trades: a statement of them
 MOST_CODES: Final = 3
@@ -105,14 +111,17 @@ class TradeDescriber:
             "absent": (len(PROMISED) - 1 - len(others)) / 2,
             "later": float((seen.get("page") or 1) > 1),
         }
-        return {**common, **self.shared, **self._describe_fit(index), **self._own(trade, name)}
+        return {**common, **self.shared, **self._describe_fit(index), **self._own(index, name)}
 
     def find_limit(self, index: int, name: str) -> float:
         """A code that fails its own check, and a direction that no word tells, are never surer
-        than the reader calls them."""
+        than the reader calls them. A day that only its place speaks for, and a notional that no
+        product of printed numbers gives, are never sure."""
         own = self._seen(index, name)["confidence"]
         wrong = name == "isin" and not is_isin(self.data["trades"][index]["isin"])
-        return own if wrong or (name == "direction" and own <= UNSAID) else 1.0
+        if wrong or (name == "direction" and own <= UNSAID):
+            return own
+        return UNSURE if own < LEAST_SURE.get(name, 0.0) else 1.0
 
     def _seen(self, index: int, name: str) -> Json:
         evidence: Json = self.data["evidence"]
@@ -137,10 +146,11 @@ class TradeDescriber:
             **{f"fit {fit}": float(fit in told) for fit in FITS},
         }
 
-    def _own(self, trade: Json, name: str) -> Features:
+    def _own(self, index: int, name: str) -> Features:
+        trade = self.data["trades"][index]
         match name:
             case "trade_date":
-                return self._describe_day(trade)
+                return self._describe_day(trade, self._seen(index, name)["confidence"])
             case "currency":
                 share = self.codes.get(trade["currency"], 0) / max(sum(self.codes.values()), 1)
                 return {"share": share, "unprinted": float(trade["currency"] not in self.codes)}
@@ -152,7 +162,7 @@ class TradeDescriber:
             case _:
                 return _describe_number(parse_number(trade[name]), name)
 
-    def _describe_day(self, trade: Json) -> Features:
+    def _describe_day(self, trade: Json, own: float) -> Features:
         traded, settled = (
             _parse_day(trade.get(each)) for each in ("trade_date", "settlement_date")
         )
@@ -165,6 +175,9 @@ class TradeDescriber:
             "near_days": float(min(max(len(near) - 1, 0), MOST_CODES)),
             "first_day": float(bool(near) and traded == near[0]),
             "last_day": float(bool(self.days) and traded == self.days[-1]),
+            "named": float(own >= NAMED),
+            "unnamed_day": float(own < HINTED),
+            "weekend": float(bool(traded and traded.weekday() >= SATURDAY)),
             "new_year": float(str(trade["trade_date"]).endswith("01-01")),
         }
 

@@ -1,11 +1,13 @@
 """Single notes: the direction, the quantity and what makes no trade."""
 
 import io
+from datetime import date
 from typing import Any
 
 import pytest
 
 from docmill.core.plugins import PDF, Source, Tools
+from docmill.trades.reader.days import count_working_days
 from docmill.trades.reader.pipeline import pipeline
 from notes import note
 
@@ -162,3 +164,62 @@ def test_a_note_has_one_trade_though_its_small_print_multiplies() -> None:
         "Menge 31,5 7,25 228,38",
     )
     assert trade["quantity"] == "12"
+
+
+SECURITY = ("Kauf", "ISIN DE0007164600", "Stück 12 Kurs 104,50 EUR", "Kurswert 1.254,00 EUR")
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "count"),
+    [
+        ("2024-03-01", "2024-03-05", 2),
+        ("2024-03-01", "2024-03-01", 0),
+        ("2024-03-02", "2024-03-04", 1),
+        ("2024-03-05", "2024-03-01", -2),
+        ("2024-03-01", "2024-03-18", 11),
+    ],
+)
+def test_working_days_leave_out_the_weekend(first: str, last: str, count: int) -> None:
+    assert count_working_days(date.fromisoformat(first), date.fromisoformat(last)) == count
+
+
+def test_the_day_two_working_days_before_the_settlement_is_the_trades() -> None:
+    (trade,) = read_lines(
+        "Musterstadt, 12.03.2024", "Qrst 11.03.2024", *SECURITY, "Valuta 13.03.2024"
+    )
+    assert trade["trade_date"] == "2024-03-11"
+
+
+def test_a_day_beside_the_quantity_comes_before_the_letters() -> None:
+    (trade,) = read_lines(
+        "le 28/02/2024",
+        "Achat",
+        "ISIN FR0000447039",
+        "27/02/2024 12 AXA PEA Cours 104,50 EUR",
+        "Montant brut 1.254,00 EUR",
+    )
+    assert trade["trade_date"] == "2024-02-27"
+
+
+def test_the_ends_of_a_period_and_a_saturday_are_no_days_of_a_trade() -> None:
+    (trade,) = read_lines(
+        "Übersicht 01.03.2024 bis 29.03.2024",
+        "Wxyz 09.03.2024",
+        *SECURITY,
+        "Wxyz 11.03.2024",
+        "Valuta 13.03.2024",
+    )
+    assert trade["trade_date"] == "2024-03-11"
+
+
+def test_a_day_that_no_word_names_is_never_sure() -> None:
+    lines = ("Qrst 11.03.2024", *SECURITY, "Valuta 13.03.2024")
+    named = ("Handelstag 11.03.2024", *lines[1:])
+    assert _read_day_confidence(*lines) < 0.9
+    assert _read_day_confidence(*named) >= 0.9
+
+
+def _read_day_confidence(*lines: str) -> float:
+    source = Source(io.BytesIO(note(*lines)), "note.pdf", PDF)
+    data = pipeline.run(source, Tools(progress=lambda _percent, _stage: None)).data
+    return float(data["evidence"]["trades[0].trade_date"]["confidence"])

@@ -1,14 +1,13 @@
-"""What is not an amount: the security and its codes, the days, the exchange, the counterparty."""
+"""What is not an amount: the security and its codes, the exchange, the counterparty."""
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Final
 
 from docmill.reading.labels import fold
 from docmill.reading.pages import Value
 from docmill.trades.reader import lexicon
-from docmill.trades.reader.rows import Day, NoteRow, make_value
+from docmill.trades.reader.rows import NoteRow, make_value
 
 CHECKED: Final = 0.99
 UNCHECKED: Final = 0.55
@@ -170,146 +169,3 @@ def cusip_in_isin(isin: str) -> str | None:
     """The CUSIP inside an American or Canadian ISIN."""
     inner = isin[2:11]
     return inner if isin[:2] in {"US", "CA"} and is_cusip(inner) else None
-
-
-_CLOCK: Final = re.compile(
-    r"[\s,T/-]*(?:um |at |às |a las |alle |om |à |o )?"
-    r"(?:\d{1,2}:\d{2}(?!\d)|\d{2}\.\d{2}\.\d{2}(?!\d))"
-)
-TIMED: Final = 2.5  # a day with the time of day: when a deal was done, not when it is paid
-IN_ANCHOR: Final = 9.0
-UNNAMED: Final = 2.0
-REFUSED: Final = -9.0
-ABOVE: Final = 5
-PROSE: Final = 9
-WEAK: Final = 3.0
-DISTANCE: Final = 0.04
-SURE: Final = ((9.5, 0.96), (8.0, 0.9), (4.5, 0.8), (2.5, 0.65), (0.0, 0.5))
-_AT_END: Final = 28
-_LAST: Final = 40  # letters before a date that may name it
-
-
-@dataclass(frozen=True, slots=True)
-class DateCandidate:
-    """A date, how well it does as a trade date, and whether it is named as the settlement's."""
-
-    row: NoteRow
-    day: Day
-    score: float
-    settles: bool
-
-
-def find_day_candidates(rows: Sequence[NoteRow], anchor: NoteRow | None) -> list[DateCandidate]:
-    """All dates of these rows."""
-    found: list[DateCandidate] = []
-    for at, row in enumerate(rows):
-        for index, day in enumerate(row.days):
-            label = _find_day_label(rows, at, index)
-            settles = bool(lexicon.SETTLEMENT_DAY.search(label)) and _label_weight(label) < 10
-            found.append(
-                DateCandidate(row, day, _score_day(label, row, day, anchor, settles), settles)
-            )
-    return found
-
-
-def find_trade_date(candidates: Sequence[DateCandidate], near: int) -> Value | None:
-    """The date that says best when the trade was done; among equals the nearest to a row."""
-    able = [one for one in candidates if one.score > REFUSED / 2]
-    if not able:
-        return None
-
-    def rank(one: DateCandidate) -> float:
-        return one.score - DISTANCE * min(abs(one.row.index - near), 60)
-
-    best = max(able, key=rank)
-    sure = next((value for least, value in SURE if best.score >= least), 0.3)
-    return _date_value(best, sure)
-
-
-def find_settlement_date(candidates: Sequence[DateCandidate], near: int) -> Value | None:
-    named = [one for one in candidates if one.settles]
-    best = min(named, key=lambda one: abs(one.row.index - near), default=None)
-    return _date_value(best, 0.9) if best else None
-
-
-def _date_value(one: DateCandidate, sure: float) -> Value:
-    return make_value(one.row, one.day.start, one.day.end, one.day.day.isoformat(), sure)
-
-
-def _score_day(label: str, row: NoteRow, day: Day, anchor: NoteRow | None, settles: bool) -> float:
-    weight = _label_weight(label)
-    if lexicon.NOT_TRADE_DAY.search(label):
-        return REFUSED
-    if settles and weight < 10:
-        return REFUSED / 3
-    inside = anchor is not None and row.index == anchor.index
-    if weight >= 10 and inside:
-        return weight + 0.5
-    if weight and not (inside and weight == WEAK):
-        return weight if row.word_count <= PROSE or weight > WEAK else UNNAMED - 1
-    if inside:
-        return IN_ANCHOR + (0.5 if day.start < 3 else 0.0)
-    timed = bool(_CLOCK.match(row.text, day.end))
-    return UNNAMED + (TIMED if timed else 1.0 if lexicon.ON.search(label) else 0.0)
-
-
-def _label_weight(label: str) -> float:
-    """What the words say: the one that ends nearest to the date."""
-    found = [
-        (match.end(), weight)
-        for weight, pattern in lexicon.TRADE_DAY
-        for match in pattern.finditer(label)
-    ]
-    settles = [match.end() for match in lexicon.SETTLEMENT_DAY.finditer(label)]
-    if not found:
-        return 0.0
-    end, weight = max(found)
-    return 0.0 if settles and max(settles) > end else float(weight)
-
-
-def _find_day_label(rows: Sequence[NoteRow], at: int, index: int) -> str:
-    """The words before a date in its row; else those over it."""
-    row, day = rows[at], rows[at].days[index]
-    start = row.days[index - 1].end if index else 0
-    before = row.text[start : day.start][-_LAST:]
-    label = fold(re.sub(r"\d[\d.,:'/-]*", " ", before))
-    if (
-        _label_weight(label)
-        or lexicon.SETTLEMENT_DAY.search(label)
-        or lexicon.NOT_TRADE_DAY.search(label)
-    ):
-        return label
-    head = next(_names_above(rows, at, index), "")
-    return head or label
-
-
-def _names_above(rows: Sequence[NoteRow], at: int, index: int) -> Iterator[str]:
-    """The words of a table's head that name the dates below, counted or by their place."""
-    row = rows[at]
-    for above in range(at - 1, max(at - 1 - ABOVE, -1), -1):
-        if rows[above].days or rows[above].numbers:
-            continue
-        names = _find_date_names(rows[above].plain)
-        if not names:
-            continue
-        if len(names) == len(row.days):
-            yield names[index]
-        elif not _are_mixed(names):
-            yield names[min(index, len(names) - 1)]
-
-
-def _are_mixed(names: Sequence[str]) -> bool:
-    """Whether some name a settlement and some a trade, so that counting tells nothing."""
-    settles = [bool(lexicon.SETTLEMENT_DAY.search(name)) for name in names]
-    return any(settles) and not all(settles)
-
-
-def _find_date_names(text: str) -> list[str]:
-    """The words for dates in a head, from left to right."""
-    patterns = [pattern for _, pattern in lexicon.TRADE_DAY] + [lexicon.SETTLEMENT_DAY]
-    spans = sorted({match.span() for pattern in patterns for match in pattern.finditer(text)})
-    kept: list[tuple[int, int]] = []
-    for span in spans:
-        if not kept or span[0] >= kept[-1][1]:
-            kept.append(span)
-    return [text[start:end] for start, end in kept]

@@ -6,7 +6,7 @@ from decimal import Decimal
 from typing import Final
 
 from docmill.reading.pages import Value
-from docmill.trades.reader import deals, facts, lexicon
+from docmill.trades.reader import days, deals, facts, lexicon
 from docmill.trades.reader.blocks import (
     SIGNED,
     Anchor,
@@ -141,8 +141,9 @@ def _is_told(blocks: Sequence[TradeBlock], listed: Sequence[TradeBlock]) -> bool
 
 def _is_history(trades: Sequence[FoundTrade]) -> bool:
     """Whether so many trades over so many years are a history: they were confirmed long ago."""
-    days = sorted(trade.text("trade_date") for trade in trades if trade.text("trade_date"))
-    return len(trades) > MANY and int(days[-1][:4]) - int(days[0][:4]) >= YEARS if days else False
+    dates = sorted(trade.text("trade_date") for trade in trades if trade.text("trade_date"))
+    years = int(dates[-1][:4]) - int(dates[0][:4]) if dates else 0
+    return len(trades) > MANY and years >= YEARS
 
 
 def find_document_kind(rows: Sequence[NoteRow], anchors: Sequence[Anchor]) -> str:
@@ -310,14 +311,15 @@ def _read_direction(scope: TradeScope) -> Value:
 
 
 def _read_dates(scope: TradeScope) -> dict[str, Value | None]:
-    own = facts.find_day_candidates(scope.own, scope.anchor.row)
-    settles = facts.find_settlement_date(own, scope.near)
-    traded = facts.find_trade_date(own, scope.near)
+    deal = scope.deal
+    used = {f.row.index for f in (deal.quantity, deal.price, deal.notional) if f}
+    own = days.weigh_places(days.find_day_candidates(scope.own, scope.anchor.row), used)
+    settles = days.find_settlement_date(own, scope.near)
+    traded = days.find_trade_date(own, scope.near)
     if traded is None:
-        shared = facts.find_day_candidates(
-            sorted(scope.shared, key=lambda row: row.index), scope.anchor.row
-        )
-        traded = facts.find_trade_date(shared, scope.near)
+        shared = sorted(scope.shared, key=lambda row: row.index)
+        found = days.find_day_candidates(shared, scope.anchor.row)
+        traded = days.find_trade_date(days.weigh_places(found, used), scope.near)
     return {"trade_date": traded or settles, "settlement_date": settles}
 
 
