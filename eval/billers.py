@@ -141,12 +141,18 @@ class MadeBill:
         streets, towns = random.sample(pool["streets"], 2), random.sample(pool["towns"], 2)
         bare = re.sub(r"[^a-z]", "", self.seller.lower().split(",")[0])[:14]
         stem = self.seller.split()[0]
+        third = next(buyer for buyer in pool["buyers"] if buyer != self.buyer)
+        street, town = (
+            next(place for place in pool[kind] if place not in taken)
+            for kind, taken in (("streets", streets), ("towns", towns))
+        )
         values = {
             "number": self.number, "issued": self.print_day(self.issued),
             "due": self.print_day(self.due),
             "before": self.print_day(self.issued - timedelta(9)), "days": str(self.days),
             "seller": self.seller, "buyer": self.buyer, "stem": stem, "host": bare,
             "s1": streets[0], "s2": towns[0], "b1": streets[1], "b2": towns[1],
+            "other": third, "d1": street, "d2": town,
             "svat": pool["vat"][0], "bvat": pool["vat"][1], "phone": pool["phone"],
             "person": random.choice(pool["people"]), "bank": pool["bank"],
             "account": pool["account"],

@@ -1,5 +1,8 @@
 """Causes found on pages written before the reader saw them: each on a page of its own."""
 
+import pytest
+
+from docmill.invoices.reader.names import is_name, split_parts
 from docmill.reading.dates import find_dates
 from eval.pdf import make_pdf
 from invoice_pdfs import paper, run
@@ -108,3 +111,19 @@ def test_two_prices_before_a_gross_sum_are_price_and_amount() -> None:
         texts += [(x, y, cell) for x, cell in zip(places, cells, strict=True)]
     found = run(make_pdf([texts]))["lines"]
     assert [line["amount"] for line in found] == ["212.03", "197.75"]
+
+
+@pytest.mark.parametrize(
+    "text", ["Niederlassung", "Head office", "Sucursal", "Kantor cabang", "Herrn/Frau/Firma"]
+)
+def test_a_word_for_an_office_or_before_a_name_is_no_name(text: str) -> None:
+    assert not is_name(text)
+
+
+def test_a_company_named_after_an_office_stays_a_name() -> None:
+    assert is_name("Niederlassung Nord GmbH")
+
+
+def test_the_verb_before_an_imprint_is_no_part_of_a_name() -> None:
+    text = "Calder Roofing Ltd is registered in England and Wales, company no. 0412"
+    assert split_parts(text)[0] == "Calder Roofing Ltd"

@@ -148,7 +148,8 @@ MAILED: Final = 0.3
 _PARTS: Final = re.compile(
     r"\s*(?:\bau capital\b|[·•|●∙◦▪]|\s[–—-]\s|\s{2,}(?=\S+\s?\d)"
     r"|,\s(?!(?:Tbk|Ltd|Inc|LLC|S\.?A|S\.?L|GmbH|Lda)\b)(?=[^,]*\d)"
-    rf"|(?<=\w)[.,;]?\s+(?=(?i:{lexicon.printed_words('imprint')})))\s*"
+    rf"|(?<=\w)[.,;]?(?:\s{lexicon.printed_words('imprint_verb')})?"
+    rf"\s+(?=(?i:{lexicon.printed_words('imprint')})))\s*"
 )
 _FIGURES: Final = re.compile(r"\d")
 _PLACE: Final = re.compile(r"(?:[A-Z]{1,2}-)?\d{4,6}\b|.*\s\d{1,4}\s?[a-zA-Z]?$")
@@ -339,7 +340,14 @@ def is_place(text: str) -> bool:
 
 def _is_labelling(text: str) -> bool:
     """Whether the words only say that a name follows, in one language or two."""
-    return any(_is_label(part) for part in text.split(" / "))
+    parts = text.lower().split("/")
+    called = len(parts) > 1 and all(map(_is_calling, parts))
+    return called or any(_is_label(part) for part in text.split(" / "))
+
+
+def _is_calling(text: str) -> bool:
+    """Whether a word is said before a name: `Herrn`, `Firma`, `Mrs`."""
+    return squeeze(text) in lexicon.COURTESIES or _NOT_NAME.match(text.strip()) is not None
 
 
 def _is_label(text: str) -> bool:
