@@ -1,5 +1,6 @@
 """The pipeline `invoice`: any supplier's PDF to one canonical invoice, every value traceable."""
 
+import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -38,11 +39,29 @@ from docmill.invoices.summary import summarize_invoice
 from docmill.reading.blank import require_text
 from docmill.reading.documents import open_document
 from docmill.reading.pages import Page
+from docmill.reading.pdf import NO_TOOLS
+from docmill.reading.sample import make_sample
 from docmill.reading.turning import find_frames, set_upright
 
 # The default first.
 _NAMED: Final = sorted(formats.list_built_in(), key=lambda name: name != formats.DEFAULT)
 MAPPINGS: Final = (choosing.AUTO, *_NAMED)
+_SAMPLE: Final = (
+    "Sample Works Ltd",
+    "1 Mill Street, 12345 Town | Tel. +49 30 123456",
+    "VAT ID: DE123456789 | www.sample.example",
+    "Bill to: | Invoice No: | INV-2024-001",
+    "Example Trading GmbH | Invoice date: | 14 March 2024",
+    "Market Street 2 | Payment terms: | 30 days",
+    "10115 Berlin | Due date: | 13.04.2024",
+    "Description | Quantity | Unit price | Amount",
+    "Grinding of wheat | 2 | 50.00 | 100.00",
+    "Delivery to the harbour | 3 | 20.00 | 60.00",
+    "Subtotal | | | EUR 160.00",
+    "VAT 19% | | | EUR 30.40",
+    "Total | | | EUR 190.40",
+    "Please pay within 30 days to IBAN DE02 1203 0000 0000 2020 51.",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +72,10 @@ class InvoicePipeline:
     version: str = "1"
     accepts: tuple[str, ...] = (PDF,)
     mappings: tuple[str, ...] = MAPPINGS
+
+    def warm(self) -> None:
+        """Read a small invoice: what the first reading builds is there for all that follow."""
+        self.run(Source(io.BytesIO(make_sample(_SAMPLE)), "sample.pdf", PDF), NO_TOOLS)
 
     def recognize(self, source: Source, pages: Sequence[Page]) -> Recognition:
         return recognize_invoice(source, pages)

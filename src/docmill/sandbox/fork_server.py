@@ -25,6 +25,7 @@ from docmill.sandbox.protocol import FrameKind
 # Sent to a whole group or control group at shutdown: the worker decides when its runs end.
 _IGNORED: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _NOT_STARTED: Final = -1
+COLLECT_AFTER: Final = 20_000  # objects: one page is read with less, and a run is soon over
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +161,7 @@ def main() -> NoReturn:
     # What is alive now is shared by all children: collecting it would copy every page of it.
     gc.collect()
     gc.freeze()
+    gc.set_threshold(COLLECT_AFTER)
     control.sendall(protocol.pack(FrameKind.HELLO, json.dumps(hello).encode()))
     sandbox.serve()
 

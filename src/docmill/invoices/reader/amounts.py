@@ -307,7 +307,7 @@ def _heading_left_of(row: TextRow, above: TextRow, box: Box) -> str | None:
 
 def _is_heading_over(cell: TextCell, box: Box) -> bool:
     """Whether a cell may be the heading of what stands below it: words, short and above it."""
-    over = cell.box.x0 < box.x1 and cell.box.x1 > box.x0
+    if cell.box.x0 >= box.x1 or cell.box.x1 <= box.x0 or cell.box.width > 200:
+        return False
     bare = _SHARE.sub("", cell.text)
-    words = _LETTERS.search(cell.text) and not any(char.isdigit() for char in bare)
-    return bool(over and words and cell.box.width <= 200)
+    return bool(_LETTERS.search(cell.text)) and not any(char.isdigit() for char in bare)

@@ -129,8 +129,10 @@ def _separate_layers(row: list[Word]) -> tuple[list[Word], list[Word]]:
 
 def _covers(word: Word, other: Word) -> bool:
     """Whether two numbers stand in one place; words may touch without hiding each other."""
+    if not _overlaps(word.box, other.box):
+        return False
     figures = any(c.isdigit() for c in word.text) and any(c.isdigit() for c in other.text)
-    return (figures or word.text == other.text) and _overlaps(word.box, other.box)
+    return figures or word.text == other.text
 
 
 def _split_glued(word: Word) -> list[Word]:

@@ -193,13 +193,14 @@ class PartyName:
         return bounding_box([own, self.below.box]) if self.below else own
 
 
-def split_parts(text: str) -> list[str]:
+@lru_cache(maxsize=8192)  # each line is asked by several rules
+def split_parts(text: str) -> tuple[str, ...]:
     """A line cut at bullets, bars and dashes: `Firm · Street 1 · Town`."""
     parts = [part.strip(" ,") for part in _PARTS.split(text) if part.strip(" ,")] or [text]
     first, comma, rest = parts[0].partition(", ")
     if comma and _ends_company(first) and not _ends_company(rest):
-        return [first, rest, *parts[1:]]
-    return parts
+        return (first, rest, *parts[1:])
+    return tuple(parts)
 
 
 def _ends_company(text: str) -> bool:

@@ -1,5 +1,6 @@
 """The pipeline `trades`: a broker's note, of any broker, to the trades it tells of."""
 
+import io
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
@@ -12,6 +13,8 @@ from docmill.core.summaries import TO_CHECK
 from docmill.reading.blank import require_text
 from docmill.reading.documents import open_document
 from docmill.reading.pages import Page, PagedDocument, Value
+from docmill.reading.pdf import NO_TOOLS
+from docmill.reading.sample import make_sample
 from docmill.reading.second_opinion import CONTESTED, ORDERS, Dispute
 from docmill.reading.turning import Frames, find_frames, set_upright
 from docmill.trades.approval import PENDING, Approval, decide_approval, decide_by_promise
@@ -23,6 +26,20 @@ from docmill.trades.reader.read import read_trades
 from docmill.trades.reader.recognition import recognize_note
 from docmill.trades.reader.rows import FoundTrade, FoundTrades, NoteSheet, make_sheet
 
+_SAMPLE: Final = (
+    "Sample Securities | Contract note",
+    "We have bought for your account",
+    "Security | Example Holding AG",
+    "ISIN | DE0000000009",
+    "Trade date | 14.03.2024",
+    "Value date | 18.03.2024",
+    "Quantity | 100",
+    "Price | EUR 12.50",
+    "Gross amount | EUR 1,250.00",
+    "Commission | EUR 5.00",
+    "Net amount | EUR 1,255.00",
+)
+
 
 @dataclass(frozen=True, slots=True)
 class TradesPipeline:
@@ -31,6 +48,10 @@ class TradesPipeline:
     name: str = "trades"
     version: str = "1"
     accepts: tuple[str, ...] = (PDF,)
+
+    def warm(self) -> None:
+        """Read a small note: what the first reading builds is there for all that follow."""
+        self.run(Source(io.BytesIO(make_sample(_SAMPLE)), "sample.pdf", PDF), NO_TOOLS)
 
     def recognize(self, _source: Source, pages: Sequence[Page]) -> Recognition:
         return recognize_note(pages)
