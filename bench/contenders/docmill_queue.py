@@ -113,7 +113,7 @@ async def _work(url: str, report: Connection) -> None:
 
 @asynccontextmanager
 async def enqueuing(url: str) -> AsyncIterator[Callable[[str], Awaitable[None]]]:
-    """The statements of an upload's one transaction, then the bell."""
+    """The statements of an upload's one transaction, sent together as there, then the bell."""
     owner = OwnerKey("session:0")
     async with open_pool(url) as pool:
         bell = Notifier(pool, WORK)
@@ -128,9 +128,10 @@ async def enqueuing(url: str) -> AsyncIterator[Callable[[str], Awaitable[None]]]
             )  # fmt: skip
             async with pool.connection() as conn:
                 await enqueue.ensure_owner(conn, owner)
-                await queries.insert_document(conn, owner, document, keep=None)
-                await enqueue.add_job(conn, job)
-                await enqueue.enqueue(conn, job)
+                async with conn.pipeline():
+                    await queries.insert_document(conn, owner, document, keep=None)
+                    await enqueue.add_job(conn, job)
+                    await enqueue.enqueue(conn, job)
             bell.ring()
 
         yield add_one
