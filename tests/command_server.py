@@ -2,7 +2,7 @@
 
 Every command is a real process with its own environment, folder and files. It only skips the second
 of imports, which hundreds of commands pay otherwise. Run as a program it is that server; tests
-use `run_forked`.
+use `run_forked`, and shell scripts the program that `write_program` makes.
 """
 
 import atexit
@@ -24,6 +24,19 @@ from typing import IO, Any
 # What is read from the environment at import, and so can't be changed for one command.
 FIXED = frozenset({"COLUMNS", "TERM", "NO_COLOR", "PYTHONPATH", "LD_PRELOAD"})
 LONGEST_REQUEST = 1 << 20
+
+
+# For shell scripts: the command gets the program's own inputs, outputs, folder and variables.
+PROGRAM = """\
+#!{python} -IS
+import json, os, socket, sys
+server = socket.socket(socket.AF_UNIX)
+server.connect({address!r})
+request = {{"words": sys.argv[1:], "env": dict(os.environ), "cwd": os.getcwd()}}
+socket.send_fds(server, [json.dumps(request).encode()], [0, 1, 2])
+_, code = server.makefile("r")
+sys.exit(int(code))
+"""
 
 
 def main(listener_fd: int) -> None:
@@ -114,6 +127,13 @@ def _stop(server: "subprocess.Popen[bytes]") -> None:
 def can_fork(variables: Mapping[str, str]) -> bool:
     """Whether a command with these variables is the same when it is forked."""
     return not FIXED & variables.keys()
+
+
+def write_program(folder: Path) -> None:
+    """A `docmill` in this folder whose commands are forked: for a script that waits for each."""
+    program = folder / "docmill"
+    program.write_text(PROGRAM.format(python=sys.executable, address=_start_server()))
+    program.chmod(0o755)
 
 
 def run_forked(

@@ -16,6 +16,7 @@ from hypothesis import settings
 from psycopg import sql
 from psycopg.conninfo import make_conninfo
 
+import kept
 from docmill.core.installed import find_rooms
 from docmill.db import embedded, migrate
 from docmill.db.pool import Connection, Pool, open_pool
@@ -40,6 +41,8 @@ if find_rooms().broken or not find_rooms().rooms:
         "docmill is installed with the entry points of another commit: run "
         f"`.venv/bin/python -m pip install --no-deps -e .` {find_rooms().broken}"
     )
+
+kept.keep()
 
 TEMPLATE = "template_docmill"
 NUMBERS = itertools.count(1)

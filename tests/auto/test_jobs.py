@@ -27,7 +27,7 @@ OFFER = PipelineCatalog(
 )
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 async def sandbox() -> AsyncGenerator[SandboxPool]:
     limits = RunLimits(stall=timedelta(seconds=PATIENCE), total=timedelta(minutes=10))
     async with SandboxPool(limits, pipelines=[AUTO]) as opened:

@@ -12,6 +12,7 @@ from typing import Final
 
 import pytest
 
+from command_server import write_program
 from docmill.db.embedded import find_installations
 from folders import quick_folder
 from terminal import SOON, Served, Terminal, letter, wait_for
@@ -100,7 +101,10 @@ def prepare(terminal: Terminal, served: Served) -> dict[str, str]:
     (terminal.home / "docmill.log").write_bytes(served.log.read_bytes())
     data = str(served.data)
     owner = served.job(terminal, job)["owner_session_id"]
-    programs = [Path(sys.executable).parent, *find_installations()]
+    forked = terminal.home / "bin"
+    forked.mkdir()
+    write_program(forked)
+    programs = [forked, Path(sys.executable).parent, *find_installations()]
     path = os.pathsep.join([*map(str, programs), os.environ["PATH"]])
     return {
         **terminal.environment, "PATH": path, "JOB": job, "DOCMILL_DATA": data,

@@ -30,7 +30,7 @@ CORETAX = "pt_simon_invoice_v1"
 OFFER = PipelineCatalog({"invoice": (PDF,)}, {"invoice": pipeline.mappings})
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 async def sandbox() -> AsyncGenerator[SandboxPool]:
     limits = RunLimits(stall=timedelta(seconds=PATIENCE), total=timedelta(minutes=10))
     async with SandboxPool(limits, pipelines=["invoice", *web.list_preview_runs()]) as opened:

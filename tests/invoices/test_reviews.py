@@ -25,7 +25,7 @@ pytestmark = pytest.mark.anyio
 PNG = b"\x89PNG\r\n\x1a\n"
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 async def sandbox() -> AsyncGenerator[SandboxPool]:
     """The worker's and the web's children, of one parent."""
     limits = RunLimits(stall=timedelta(seconds=PATIENCE), total=timedelta(minutes=10))

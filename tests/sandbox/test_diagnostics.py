@@ -39,7 +39,7 @@ def rows_of_marks() -> Gray:
     return pixels
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 async def real() -> AsyncIterator[SandboxPool]:
     async with SandboxPool(RunLimits(), pipelines=PIPELINES) as opened:
         if "seccomp" not in (await opened.warm()).in_force:

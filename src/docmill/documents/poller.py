@@ -116,10 +116,13 @@ async def poll(bucket: Bucket) -> int:
 async def _register_new(bucket: Bucket) -> AsyncIterator[list[BucketObject]]:
     """What lies in incoming/ and nobody has seen, registered a batch at a time."""
     async for page in bucket.store.pages(INCOMING):
-        listed = [one for one in page if is_object(one)]
-        short = [one for one in listed if len(one.key.encode()) <= LONGEST_KEY]
-        for one in listed:
-            if one not in short:
+        short: list[ObjectInfo] = []
+        for one in page:
+            if not is_object(one):
+                continue
+            if len(one.key.encode()) <= LONGEST_KEY:
+                short.append(one)
+            else:
                 await _shorten(bucket, one)
         found = [FoundObject(one.key, one.generation, one.bytes) for one in short]
         async with connection(bucket.acceptor.pool) as conn:
