@@ -9,12 +9,10 @@ from docmill.invoices.reader import lexicon
 from docmill.invoices.reader.candidates import AGAIN, HeaderCandidate, choose_best
 from docmill.invoices.reader.model import Values, keep_found
 from docmill.invoices.reader.names import (
-    BANK,
     AddressBlock,
     PartyName,
     find_blocks,
     find_lines_below,
-    find_sellers,
     has_street,
     is_name,
     is_place,
@@ -23,6 +21,7 @@ from docmill.invoices.reader.names import (
     split_parts,
 )
 from docmill.invoices.reader.ranking import NameSources, Weights, load_weights, rank_parties
+from docmill.invoices.reader.sellers import BANK, find_sellers
 from docmill.invoices.reader.tax_numbers import find_tax_ids
 from docmill.reading import labels
 from docmill.reading.labels import (

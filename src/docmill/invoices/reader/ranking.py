@@ -16,19 +16,18 @@ from typing import Final
 
 from docmill.invoices.reader import lexicon
 from docmill.invoices.reader.names import (
-    BANK,
     AddressBlock,
     PartyName,
     find_domains,
     find_row,
     has_contact,
     is_known_by,
-    is_own,
     is_place,
     is_prose,
     is_reached,
     is_taxed,
 )
+from docmill.invoices.reader.sellers import BANK, is_own
 from docmill.reading.labels import COMPANY, TextCell, TextSheet, squeeze
 from docmill.reading.pages import Box
 

@@ -1,0 +1,127 @@
+"""Who may have sent a sheet: letterheads, account holders, imprints and companies at its edges."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from docmill.invoices.reader import lexicon
+from docmill.invoices.reader.names import (
+    AddressBlock,
+    PartyName,
+    find_domains,
+    is_known_by,
+    is_name,
+    is_prose,
+    make_name,
+    split_parts,
+)
+from docmill.reading import dates, labels
+from docmill.reading.labels import COMPANY, TextCell, TextRow, TextSheet
+
+FORM: Final = 0.2
+IMPRINT: Final = 0.45  # what a name is worth in a line at the edge that says who sends
+ADDRESSED: Final = 0.25
+LARGER: Final = 0.15
+BANK: Final = lexicon.printed_pattern("bank", r"\b", r"\b")
+_HOLDER: Final = lexicon.printed_pattern("holder", "", r"\s*:?\s+(?=\S)")
+_OWN: Final = lexicon.printed_pattern("own")
+_IMPRINT: Final = lexicon.printed_pattern("imprint")
+
+
+def is_own(text: str) -> bool:
+    """Whether a line tells what a sender prints beside its name."""
+    return _OWN.search(text) is not None or _IMPRINT.search(text) is not None
+
+
+def find_sellers(
+    sheet: TextSheet, blocks: list[AddressBlock], labelled: list[PartyName]
+) -> Iterator[PartyName]:
+    """Who may have sent the sheet; `labelled` are those whose bank account a label names."""
+    known = find_domains(sheet)
+    companies = [name for row in sheet.rows for name in _company_names(sheet, row)]
+    own = [*labelled, *_account_holders(sheet)]
+    own += [name for name in companies if name.score >= IMPRINT]
+    found = list(own)
+    for block in blocks:
+        found += _letterhead_names(sheet, block, {labels.squeeze(name.text) for name in own})
+    found += [name for name in companies if name.score < IMPRINT]
+    yield from (_weigh_name(name, known) for name in found)
+
+
+def _account_holders(sheet: TextSheet) -> Iterator[PartyName]:
+    """Whose the bank account is, where a line says so without a colon."""
+    for _, _, cell in sheet.cells:
+        label = _HOLDER.match(cell.text)
+        if label and is_name(cell.text[label.end() :]):
+            yield make_name(cell, label.end(), 0.6)
+
+
+def _weigh_name(name: PartyName, known: dict[str, float]) -> PartyName:
+    more = FORM if COMPANY.search(name.text) else 0.0
+    more += max(
+        (worth for domain, worth in known.items() if is_known_by(name.text, domain)), default=0.0
+    )
+    return PartyName(name.text, name.cell, name.start, min(name.score + more, 1.1))
+
+
+def _letterhead_names(sheet: TextSheet, block: AddressBlock, own: set[str]) -> Iterator[PartyName]:
+    """A block with telephone, bank or tax number of its own is a letterhead or a footer.
+
+    One without, on a page that names its owner in an imprint or as a bank's client, is hardly.
+    """
+    names = [cell for cell in block.cells[:3] if is_name(cell.text) and not BANK.search(cell.text)]
+    if not names or block.is_delivery or not (block.has_address or block.contact_weight):
+        return
+    height = names[0].box.y0 / sheet.height(names[0].page)
+    worth = (
+        0.15
+        + 0.25 * block.contact_weight
+        + (0.15 if block.has_address and block.contact_weight == 1 else 0.05)
+    )
+    worth += 0.3 if height < 0.12 else 0.05 if height > 0.85 else 0.0
+    text = labels.squeeze(block.text)
+    worth -= (
+        ADDRESSED if own and not block.contact_weight and not any(n in text for n in own) else 0.0
+    )
+    if len(names) > 1 and COMPANY.search(names[1].text):
+        names = sorted(names[:2], key=lambda cell: not COMPANY.search(cell.text))
+    for order, cell in enumerate(names[:2]):
+        less = 0.1 if COMPANY.search(cell.text) or _is_repeated(sheet, cell) else 0.3
+        slogan = 0.2 if is_prose(cell.text) and len(names) > 1 else 0.0
+        yield make_name(
+            cell,
+            0,
+            worth - 0.1 * (cell.page > 1) - less * order - slogan + _size_bonus(sheet, cell),
+        )
+
+
+def _is_repeated(sheet: TextSheet, cell: TextCell) -> bool:
+    """Whether other places carry this name too."""
+    key = labels.squeeze(cell.text)
+    return any(key in labels.squeeze(row.text) for row in sheet.rows if cell not in row.cells)
+
+
+def _company_names(sheet: TextSheet, row: TextRow) -> Iterator[PartyName]:
+    """Names anywhere, most of all at the top and the foot of a page."""
+    height = row.y / sheet.height(row.page)
+    edge = 0.25 if height < 0.12 else 0.15 if height > 0.88 else 0.0
+    for column, cell in enumerate(row.cells):
+        parts = split_parts(cell.text)
+        part = parts[0]
+        several = len(parts) > 2 and _OWN.search(cell.text)
+        first = not column and len(row.cells) > 1
+        columns = height > 0.88 and first and _OWN.search(row.text)
+        imprint = 0.3 if edge and (several or columns) else 0.0
+        if (
+            is_name(part)
+            and not dates.find_dates(cell.text)
+            and not BANK.search(part)
+            and (edge or COMPANY.search(part))
+            and len(part.split()) <= 7
+        ):
+            large = _size_bonus(sheet, cell) if edge else 0.0
+            yield make_name(cell, 0, 0.05 + edge + imprint + large - 0.05 * (row.page > 1))
+
+
+def _size_bonus(sheet: TextSheet, cell: TextCell) -> float:
+    """What is set larger than the rest of the page is worth more."""
+    return LARGER if cell.box.height > 1.25 * sheet.usual_height else 0.0
