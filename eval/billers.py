@@ -5,7 +5,8 @@ python -m eval.billers FOLDER [--copies 3] [--seed 1] [--round 2]
 A page is `eval/billers/NAME.html`: what it is about (TOML between two lines of dashes), then HTML
 with `{{value}}` and `[[lines]] .. [[/lines]]`. Firms and goods of a country are in `pools.toml`.
 `is_held` says which pages were never looked at while the reader was made. A `round` is the pages
-that were written and scored together: 2 and 3 are those of decision 68, and 3 is all open.
+that were written and scored together: 2 and 3 are those of decision 68, of which 3 is all
+open, and 4 those of decision 74.
 """
 
 import argparse
