@@ -13,12 +13,14 @@ from uuid import uuid4
 
 from bench.contenders import bare_loop, docmill_queue, pgqueuer_queue, procrastinate_queue
 from bench.ground import Ground, apart
-from eval.rows import Row, Spread, spread
+from eval.rows import Row, Spread, compare, spread
 
 PEERS: Final = (procrastinate_queue, pgqueuer_queue, bare_loop)
 BATCHES: Final = (10, 100)
 # Enough to know the speed of the slowest.
 FEWER: Final = {procrastinate_queue: 1500}
+# All of them in turn, so many times: other work on the machine meets them all.
+ROUNDS: Final = 3
 # Longer than any queue's own pause between two notifications.
 PAUSE: Final = 0.12
 
@@ -39,15 +41,13 @@ def _database(ground: Ground, module: ModuleType) -> str:
 def _drains(ground: Ground, urls: dict[ModuleType, str], batch: int) -> Iterator[Row]:
     count = ground.count(5000, 600)
     counts = {module: min(count, FEWER.get(module, count)) for module in urls}
-    speeds = {module: _speed(module, urls[module], batch, counts[module]) for module in urls}
-    ours = speeds[docmill_queue]
+    speeds: dict[ModuleType, list[float]] = {module: [] for module in urls}
+    for _ in range(ROUNDS):
+        for module, url in urls.items():
+            speeds[module].append(_speed(module, url, batch, counts[module]))
+    what = f"queue, no-op jobs, {batch} at a time: jobs/s"
     for module in PEERS:
-        its = speeds[module]
-        yield Row(
-            f"queue, no-op jobs, {batch} at a time: jobs/s", _cost(ours),
-            f"{module.NAME} {_cost(its)}", ours / its,
-            figures={"batch": batch, "per_second": ours, "other": its, "name": module.NAME},
-        )  # fmt: skip
+        yield compare(what, speeds[docmill_queue], speeds[module], show=_cost, name=module.NAME)
 
 
 def _cost(speed: float) -> str:

@@ -10,7 +10,7 @@ from typing import Final
 
 from bench.client import Client, Files, clients, flood, timed
 from bench.ground import Ground, Site, serving, web
-from eval.rows import Pace, Row, spread
+from eval.rows import Pace, Row, compare_paces, middle, spread
 
 CLIENTS: Final = 50
 CROWD: Final = 1000
@@ -21,11 +21,11 @@ Asked = tuple[str, str]  # where to ask, and the cookie to ask with
 
 @dataclass(frozen=True, slots=True)
 class Beside:
-    """One address of docmill's, and the bare routes that send what it sent."""
+    """One address of docmill's, and the bare routes that send what it sent; each of their turns."""
 
-    docmill: Pace
-    bare: Pace
-    row: Pace
+    docmill: list[Pace]
+    bare: list[Pace]
+    row: list[Pace]
 
 
 def measure(ground: Ground) -> Iterator[Row]:
@@ -44,7 +44,7 @@ def measure(ground: Ground) -> Iterator[Row]:
     yield _row("status, one client", alone, floor=100)
     for what, pace in paces.items():
         floor = 100 if what.startswith("status") else None
-        yield _row(f"{what}, {CLIENTS} clients", pace.docmill, floor=floor)
+        yield _row(f"{what}, {CLIENTS} clients", middle(pace.docmill), floor=floor)
         yield from _compare(what, pace)
     yield Row(
         f"status, {CROWD} at once: slowest", f"{slowest:.0f} ms, {answered} answered",
@@ -65,24 +65,12 @@ def _beside(ground: Ground, url: str, site: Site, asked: Asked, count: int) -> B
             [asyncio.run(_steady(where, what, CLIENTS, count)) for where, what in contenders]
             for _ in range(ROUNDS)
         ]
-    return Beside(*(sorted(paces, key=_pace)[ROUNDS // 2] for paces in zip(*rounds, strict=True)))
-
-
-def _pace(pace: Pace) -> float:
-    return pace.per_second
+    return Beside(*map(list, zip(*rounds, strict=True)))
 
 
 def _compare(what: str, paces: Beside) -> Iterator[Row]:
-    ours, figures = paces.docmill, asdict(paces)
     for name, other in (("bare route", paces.bare), ("and one row read", paces.row)):
-        yield Row(
-            f"{what}: requests/s", f"{ours.per_second:.0f}/s", f"{name} {other.per_second:.0f}/s",
-            ours.per_second / other.per_second, figures=figures,
-        )  # fmt: skip
-        yield Row(
-            f"{what}: the server's CPU a request", f"{ours.cpu_ms:.2f} ms",
-            f"{name} {other.cpu_ms:.2f} ms", other.cpu_ms / ours.cpu_ms,
-        )  # fmt: skip
+        yield from compare_paces(what, paces.docmill, other, name=name)
 
 
 def _row(what: str, pace: Pace, *, floor: int | None = None) -> Row:

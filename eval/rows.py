@@ -1,7 +1,7 @@
 """Rows of the tables of eval and bench: what was measured, beside what, and its floor."""
 
 import statistics
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,7 +10,10 @@ from rich.table import Table
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One line. `ratio` is docmill over the other as speeds: above 1, docmill is the faster."""
+    """One line. `ratio` is docmill over the other as speeds: above 1, docmill is the faster.
+
+    `ratios` are those of several runs, of which `ratio` is the median.
+    """
 
     what: str
     docmill: str
@@ -19,6 +22,24 @@ class Row:
     floor: str = ""
     kept: bool | None = None
     figures: dict[str, Any] = field(default_factory=dict[str, Any])
+    ratios: Sequence[float] = ()
+
+
+def compare(
+    what: str,
+    ours: Sequence[float],
+    others: Sequence[float],
+    *,
+    show: Callable[[float], str],
+    name: str,
+) -> Row:
+    """Speeds of runs that took turns: medians, and how far the ratios of single turns differ."""
+    ratios = [one / other for one, other in zip(ours, others, strict=True)]
+    return Row(
+        what, show(statistics.median(ours)), f"{name} {show(statistics.median(others))}",
+        statistics.median(ratios), figures={"docmill": [*ours], "other": [*others], "name": name},
+        ratios=ratios,
+    )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +64,33 @@ class Pace:
     took: Spread
 
 
+def middle(paces: Sequence[Pace]) -> Pace:
+    """The turn of the median speed."""
+    return sorted(paces, key=_per_second)[len(paces) // 2]
+
+
+def _per_second(pace: Pace) -> float:
+    return pace.per_second
+
+
+def compare_paces(
+    what: str, ours: Sequence[Pace], others: Sequence[Pace], *, name: str
+) -> Iterator[Row]:
+    """Requests a second, and what each costs the server."""
+    yield compare(
+        f"{what}: requests/s", [*map(_per_second, ours)], [*map(_per_second, others)],
+        show="{:.0f}/s".format, name=name,
+    )  # fmt: skip
+    yield compare(
+        f"{what}: the server's CPU a request", [1000 / one.cpu_ms for one in ours],
+        [1000 / one.cpu_ms for one in others], show=_show_cpu, name=name,
+    )  # fmt: skip
+
+
+def _show_cpu(a_second: float) -> str:
+    return f"{1000 / a_second:.2f} ms"
+
+
 def spread(seconds: Sequence[float]) -> Spread:
     took = sorted(1000 * second for second in seconds)
     cuts = statistics.quantiles(took, n=100, method="inclusive")
@@ -50,16 +98,25 @@ def spread(seconds: Sequence[float]) -> Spread:
 
 
 def draw_table(rows: list[Row]) -> Table:
-    table = Table(caption="ratio: docmill's speed over the other's; above 1, docmill is faster")
+    table = Table(
+        caption="ratio: docmill's speed over the other's; above 1, docmill is faster."
+        " Of several turns the median, least and most"
+    )
     for name in ("what", "docmill", "peer or bare limit"):
         table.add_column(name)
     table.add_column("ratio", justify="right")
     table.add_column("floor")
     for row in rows:
-        ratio = "" if row.ratio is None else f"{row.ratio:.2f}"
         style = "red" if row.kept is False else ""
-        table.add_row(row.what, row.docmill, row.other, ratio, _floor(row), style=style)
+        table.add_row(row.what, row.docmill, row.other, _ratio(row), _floor(row), style=style)
     return table
+
+
+def _ratio(row: Row) -> str:
+    if row.ratio is None:
+        return ""
+    turns = f" ({min(row.ratios):.2f} to {max(row.ratios):.2f})" if row.ratios else ""
+    return f"{row.ratio:.2f}{turns}"
 
 
 def _floor(row: Row) -> str:
