@@ -8,7 +8,7 @@ COMPILE = $(UV) pip compile --quiet --universal --python-version 3.11 --generate
 	--no-emit-index-url --custom-compile-command "make lock" $(UPGRADE)
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check shots bench eval chaos fuzz reference client setup setup-dev lock
+.PHONY: help run test check shots bench eval chaos fuzz reference client extras setup setup-dev lock
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 11
@@ -58,6 +58,9 @@ reference: setup ## write docs/reference again from the code
 client: setup ## the wheel of docmill-client, in dist/
 	@cd client && ../$(BIN)/python -m hatchling build -t wheel -d ../dist
 
+extras: ## also what is optional: S3, GCS, Azure, Redis, Parquet, traces, checks of e-invoices
+	@$(PYTHON) scripts/setup.py --extras
+
 setup: ## make .venv from requirements.lock
 	@$(PYTHON) scripts/setup.py
 
@@ -72,6 +75,7 @@ lock: ## pin again after a change in pyproject.toml; UPGRADE=--upgrade for newer
 	@$(COMPILE) pyproject.toml --extra ocr --extra einvoice --extra s3 --extra gcs --extra azure --extra azure-reader --extra otel --extra redis --group build -c requirements.lock -o deploy/requirements.lock >/dev/null
 	@cat src/docmill/processes/models.lock >> deploy/requirements.lock
 	@$(COMPILE) pyproject.toml --extra einvoice --extra s3 --extra gcs --extra azure --extra azure-reader --extra otel --extra redis --extra batch --group dev --group bench -c requirements.lock -o requirements-dev.lock >/dev/null
+	@$(COMPILE) pyproject.toml --extra ocr --extra einvoice --extra s3 --extra gcs --extra azure --extra azure-reader --extra otel --extra redis --extra batch --group build -c requirements.lock -c requirements-dev.lock -o requirements-extras.lock >/dev/null
 	@$(COMPILE) --group engines -c requirements.lock -c requirements-dev.lock -o requirements-engines.lock >/dev/null
-	@if grep -nE '://|^ *--(extra-)?index|^ *--find' requirements.lock requirements-dev.lock requirements-engines.lock deploy/requirements.lock; then \
+	@if grep -nE '://|^ *--(extra-)?index|^ *--find' requirements.lock requirements-dev.lock requirements-extras.lock requirements-engines.lock deploy/requirements.lock; then \
 		echo "a lock names a registry"; exit 1; fi

@@ -44,10 +44,14 @@ DEBIAN = {
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--dev", action="store_true", help="also what tests and checks need")
-    dev: bool = parser.parse_args().dev
+    parser.add_argument("--extras", action="store_true", help="also what is optional")
+    given = parser.parse_args()
+    dev: bool = given.dev
     stamps = read_stamps()
     make_venv()
     install(stamps, "run", ["requirements.lock"])
+    if given.extras or "extras" in stamps:  # who asked for them once keeps them up to date
+        install(stamps, "extras", ["requirements-extras.lock"])
     if dev:
         install(stamps, "dev", ["requirements-dev.lock"])
     install_project(stamps)

@@ -6,6 +6,7 @@ from contextlib import AsyncExitStack
 import pytest
 
 from docmill.app import StartError
+from docmill.core.extras import advise_extra
 from docmill.processes import checks
 from docmill.processes import services as app
 from docmill.processes.checks import CheckState
@@ -48,11 +49,11 @@ def test_azure_without_an_address_or_key_is_a_mistake_of_the_settings() -> None:
 @pytest.mark.usefixtures("without_sdk")
 async def test_azure_without_its_library_says_what_to_install() -> None:
     async with AsyncExitStack() as stack:
-        with pytest.raises(StartError, match=r"pip install 'docmill\[azure-reader\]'"):
+        with pytest.raises(StartError, match=r"make extras.*azure-reader"):
             await app.open_services(with_azure(), stack)
     finding = checks.check_reader(with_azure())
     assert (finding.state, finding.advice) == (
-        CheckState.FAIL, "Run: pip install 'docmill[azure-reader]'.",
+        CheckState.FAIL, advise_extra("azure-reader"),
     )  # fmt: skip
 
 

@@ -14,6 +14,7 @@ from typing import Any, Final, NamedTuple, Protocol, cast
 
 import structlog
 
+from docmill.core.extras import advise_extra
 from docmill.core.faults import CommandError
 
 log = structlog.get_logger()
@@ -271,7 +272,10 @@ def _connect(redis_url: str) -> tuple[Any, tuple[type[BaseException], ...]]:
         from redis import asyncio as redis  # noqa: PLC0415
         from redis import exceptions  # noqa: PLC0415
     except ImportError as exc:
-        raise CommandError("REDIS_URL needs the extra: pip install 'docmill[redis]'.") from exc
+        raise CommandError(
+            f"REDIS_URL needs a library that is not installed ({exc.name}).\n"
+            + advise_extra("redis")
+        ) from exc
     try:
         client = cast(Any, redis.Redis).from_url(
             redis_url, socket_connect_timeout=PATIENT_LOOKS * LOOK_SECONDS, health_check_interval=10

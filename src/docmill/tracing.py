@@ -13,6 +13,8 @@ from typing import Any, Final, Literal
 
 import structlog
 
+from docmill.core.extras import advise_extra
+
 log = structlog.get_logger()
 
 Kind = Literal["internal", "server", "client", "producer", "consumer"]
@@ -104,7 +106,7 @@ def start() -> None:
     try:
         _tracing = _open()
     except ImportError as exc:
-        log.warning("tracing.not_installed", missing=exc.name, advice="pip install 'docmill[otel]'")
+        log.warning("tracing.not_installed", missing=exc.name, advice=advise_extra("otel"))
 
 
 def _open() -> Tracing:

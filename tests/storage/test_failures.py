@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from docmill.core.extras import advise_extra
 from docmill.core.faults import CommandError, DocmillError
 from docmill.storage import open_store, retry
 from docmill.storage.contract import Store
@@ -109,7 +110,7 @@ def test_a_missing_library_is_told_with_the_command_that_installs_it() -> None:
         "except Exception as exc: print(exc)\n"
     )
     ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert "pip install 'docmill[s3]'" in ran.stdout
+    assert advise_extra("s3") in ran.stdout
 
 
 def test_a_cloud_library_is_imported_only_when_its_store_is_opened(tmp_path: Path) -> None:

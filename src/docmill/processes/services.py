@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from docmill.app import GATEWAY
 from docmill.cache import Cache, MemoryCache
+from docmill.core.extras import advise_extra
 from docmill.core.installed import StartError
 from docmill.db.pool import Pool
 from docmill.reading import embeddings
@@ -209,5 +210,5 @@ def load_azure() -> Any:
     except ImportError as exc:
         raise StartError(
             f"DOCMILL_READER=azure needs a library that is not installed ({exc.name}).\n"
-            "Run: pip install 'docmill[azure-reader]'."
+            + advise_extra("azure-reader")
         ) from exc

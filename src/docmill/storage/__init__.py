@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import parse_qsl, unquote, urlsplit
 
+from docmill.core.extras import advise_extra
 from docmill.core.faults import CommandError
 from docmill.storage.contract import Metadata, ObjectInfo, Store, Writer
 from docmill.storage.local import LocalStore
@@ -40,7 +41,7 @@ def open_store(url: str) -> Store:
     except ImportError as exc:
         raise UnknownStoreError(
             f"A store of the kind {parts.scheme}:// needs a library that is not installed"
-            f" ({exc.name}).\nRun: pip install 'docmill[{extra}]'."
+            f" ({exc.name}).\n{advise_extra(extra)}"
         ) from exc
     opened: Store = getattr(adapter, function)(
         parts.netloc, unquote(parts.path).strip("/"), dict(parse_qsl(parts.query))

