@@ -1,4 +1,4 @@
-"""What is not an amount: the security and its codes, the exchange, the counterparty."""
+"""What is not an amount: the security, its codes and its exchange."""
 
 import re
 from collections.abc import Sequence
@@ -104,17 +104,6 @@ def find_exchange(rows: Sequence[NoteRow]) -> Value | None:
         if match:
             found = match[match.lastindex or 0]
             return make_value(row, match.start(), match.end(), found, 0.7)
-    return None
-
-
-def find_counterparty(rows: Sequence[NoteRow]) -> Value | None:
-    """Who sent the note: the first row that reads like a bank or broker, letterhead or foot."""
-    for row in [*rows[:25], *reversed(rows[-12:])]:
-        match = lexicon.BROKER.search(row.text)
-        if match and row.word_count <= 9 and not row.days:
-            shown = re.split(r"[·•|*]|\s-\s|, \d|\d{5}|Postfach", row.text)[0].strip(" ,·•-")
-            if 3 < len(shown) <= 60 and lexicon.BROKER.search(shown):
-                return make_value(row, 0, len(shown), shown, 0.6)
     return None
 
 

@@ -79,7 +79,8 @@ ASSETS: Final = [
 EXCHANGE: Final = _whole("trade", "exchange")
 TICKER: Final = re.compile(rf"(?i:\b{_any('ticker')}\b)[\s:]*([A-Z][A-Z0-9.]{{0,5}})\b")
 SECURITY: Final = re.compile(rf"^{_any('security')}\b[\s:.]*", re.IGNORECASE)
-BROKER: Final = re.compile(rf"\b{_any('broker')}\b", re.IGNORECASE)
+BROKER: Final = _whole("trade", "broker")
+ANY_BROKER: Final = _whole("trade", "any_broker")
 COLUMN: Final = re.compile(rf"\b{_any('not_a_name')}\b")
 COST: Final = re.compile(rf"\b{_any('cost')}\b", re.IGNORECASE)
 # One word of a label, a title or a unit: no name of a security is made of these.

@@ -6,7 +6,7 @@ from decimal import Decimal
 from typing import Final
 
 from docmill.reading.pages import Value
-from docmill.trades.reader import days, deals, facts, lexicon
+from docmill.trades.reader import brokers, days, deals, facts, lexicon
 from docmill.trades.reader.blocks import (
     SIGNED,
     Anchor,
@@ -283,7 +283,7 @@ def _read_trade(scope: TradeScope, cusips: bool) -> FoundTrade:
         "name": named,
         "asset_class": facts.find_asset_class(scope.own, named.value if named else ""),
         "exchange": facts.find_exchange(scope.own),
-        "counterparty": facts.find_counterparty(rows),
+        "counterparty": brokers.find_counterparty(rows),
         "direction": _read_direction(scope),
         **_read_dates(scope),
         **_read_numbers(scope),
