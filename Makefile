@@ -7,6 +7,9 @@ BIN := .venv/bin
 COMPILE = $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	--no-emit-index-url --custom-compile-command "make lock" $(UPGRADE)
 
+# Where Python may not keep what it has compiled, every process compiles all its libraries again.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 .PHONY: help run test check shots bench eval chaos fuzz reference client extras setup setup-dev lock
 

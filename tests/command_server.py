@@ -6,6 +6,7 @@ use `run_forked`, and shell scripts the program that `write_program` makes.
 """
 
 import atexit
+import gc
 import json
 import os
 import select
@@ -46,6 +47,10 @@ def main(listener_fd: int) -> None:
 
     for name in COMMANDS:
         load_command(name)
+    _load_plugins()
+    # Of what is alive now the commands share every page that no collection touches.
+    gc.collect()
+    gc.freeze()
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     listener = socket.socket(fileno=listener_fd)
     while True:
@@ -57,6 +62,16 @@ def main(listener_fd: int) -> None:
             if os.fork() == 0:
                 listener.close()
                 _watch_command(connection)
+
+
+def _load_plugins() -> None:
+    """What `serve`, `web` and `worker` import when they look for pipelines and rooms."""
+    from docmill.core import installed, plugins  # noqa: PLC0415
+
+    installed.load_pipelines(installed.find_installed())
+    for room in installed.find_rooms().rooms.values():
+        for router in room.routers:
+            plugins.resolve(router)
 
 
 def _watch_command(connection: socket.socket) -> None:

@@ -3,6 +3,7 @@
 import asyncio
 import itertools
 import os
+import sys
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from contextlib import AbstractAsyncContextManager
 from datetime import timedelta
@@ -24,6 +25,11 @@ from emulators import Started
 from folders import quick, quick_folder
 from sites import Site, Start, running
 from terminal import Served, Terminal
+
+# pytest rewrites every assertion anew, and each process compiles all that it imports, where the
+# surroundings keep Python from writing what it has compiled.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 # Before pytest makes the first of its folders: most tests write and sync many files.
 os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(quick()))
