@@ -13,7 +13,7 @@ from docmill.db.pool import Pool
 from docmill.web.config import TokenConfig
 from sites import Site, Start, part, upload
 from terminal import Served, Terminal
-from waits import until
+from waits import PATIENCE, until
 
 pytestmark = pytest.mark.anyio
 
@@ -192,7 +192,7 @@ def test_the_command_makes_lists_and_revokes_keys(desk: Terminal, served: Served
     made = desk.run("keys", "create", "night", "--scope", "read", "--days", "9", "--json")
     assert made.code == 0, made.err
     key = made.json["key"]
-    asked = httpx2.get(f"{served.url}/api/account", headers=bearer(key), timeout=60)
+    asked = httpx2.get(f"{served.url}/api/account", headers=bearer(key), timeout=PATIENCE)
     assert asked.json()["scopes"] == ["read"]
     listed = desk.run("keys", "list", "--json").json
     assert [(one["name"], one["scopes"]) for one in listed] == [("night", ["read"])]

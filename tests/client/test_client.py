@@ -11,6 +11,7 @@ from docmill.client.asynchronous import AsyncClient
 from docmill.client.synchronous import Client
 from docmill.core.jobs import Status
 from pdfs import encrypted_pdf, make_pdf
+from waits import PATIENCE
 
 PDF_FILE = make_pdf([[(72, 72, "Invoice No: INV-17")]])
 
@@ -24,7 +25,7 @@ def test_a_document_goes_in_and_its_data_comes_out(office: str, tmp_path: Path) 
 
         assert (job.filename, job.outcome) == ("letter.pdf", "created")
         assert (again.id, again.outcome) == (job.id, "existing")
-        assert docmill.wait(job.id, seconds=60).good
+        assert docmill.wait(job.id, seconds=PATIENCE).good
         assert docmill.result(job.id)["fields"][0]["value"] == "INV-17"
         assert docmill.download(job.id, "markdown") == b"Invoice No: INV-17\n"
         assert [each["id"] for each in docmill.jobs()] == [job.id]
@@ -35,7 +36,7 @@ def test_a_job_that_fails_says_why(office: str) -> None:
     with Client(office) as docmill:
         job = docmill.submit(encrypted_pdf(), pipeline="extract")
         with pytest.raises(JobFailed, match="damaged, locked or empty") as failed:
-            docmill.result(job.id, seconds=60)
+            docmill.result(job.id, seconds=PATIENCE)
         assert (failed.value.code, failed.value.job.id) == ("BAD_PDF", job.id)
 
 
@@ -54,7 +55,7 @@ async def test_several_at_once_where_there_is_an_event_loop(office: str) -> None
     async with AsyncClient(office) as docmill:
         texts = [f"The shepherd number {number} led his weary flock." for number in range(3)]
         jobs = [await docmill.submit(text.encode(), pipeline="study") for text in texts]
-        found = await asyncio.gather(*(docmill.result(job.id, seconds=60) for job in jobs))
+        found = await asyncio.gather(*(docmill.result(job.id, seconds=PATIENCE) for job in jobs))
 
     assert [each["wordCount"] for each in found] == [8, 8, 8]
 

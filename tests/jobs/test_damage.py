@@ -12,6 +12,7 @@ import pytest
 
 from docmill.db.pool import Pool
 from sites import PDF_FILE, Site, complete, upload
+from waits import PATIENCE
 
 pytestmark = pytest.mark.anyio
 
@@ -152,7 +153,7 @@ async def test_a_result_is_gone_however_fast_its_client_is(forgetful: Site, pool
             cookie = "; ".join(f"{name}={value}" for name, value in client.cookies.items())
             await complete(forgetful, job_id, DATA * (1 + number))
             await snatch(forgetful.port, f"/api/jobs/{job_id}/download", cookie)
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(PATIENCE):
         while [key for key in forgetful.stored() if key.startswith("results/")]:
             await asyncio.sleep(0.05)
     async with pool.connection() as conn:
@@ -170,7 +171,7 @@ async def test_a_result_written_anew_goes_with_its_first_download_too(
         answer = await client.get(f"/api/jobs/{job_id}/download?form={form}")
         assert answer.status_code == 200
         assert int(answer.headers["content-length"]) == len(answer.content)
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(PATIENCE):
             while [key for key in forgetful.stored() if key.startswith("results/")]:
                 await asyncio.sleep(0.05)
         assert await ask_all(client, f"/api/jobs/{job_id}/download") == [(404, "EXPIRED")]
@@ -206,6 +207,6 @@ async def test_an_aborted_download_keeps_the_result(forgetful: Site, pool: Pool)
             assert await (await conn.execute(query)).fetchone() == (True,)
         whole = await client.get(url, headers={"accept-encoding": "identity"})
         assert whole.content == big
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(PATIENCE):
             while (await client.get(url)).status_code == 200:
                 await asyncio.sleep(0.05)

@@ -8,6 +8,7 @@ import pytest
 
 from folders import quick_folder
 from terminal import Served, Terminal, book, wait_for
+from waits import PATIENCE
 
 
 @pytest.fixture
@@ -92,7 +93,7 @@ def test_what_sessions_had_uploaded_is_the_one_persons_in_local_mode(
         job = httpx2.get(f"{served.url}/api/jobs/{job_id}")
         assert (job.status_code, job.json()["status"]) == (200, "complete")
         assert "set-cookie" not in job.headers
-        found = httpx2.get(f"{served.url}/api/search", params={"q": "fox"}, timeout=60).json()
+        found = httpx2.get(f"{served.url}/api/search", params={"q": "fox"}, timeout=PATIENCE).json()
         assert {hit["job_id"] for hit in found["hits"]} == {job_id}
         assert httpx2.get(f"{served.url}/bucket").status_code == 200
         (person.home / "docmill" / "sessions.json").unlink()

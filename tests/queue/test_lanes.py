@@ -21,6 +21,7 @@ from docmill.queue.claim import FreeSlots
 from docmill.queue.lanes import MOST_GIVEN_BACK, STEADY_SECONDS, Lanes
 from docmill.queue.worker import Worker, WorkerConfig, WorkerLinks, make_lanes
 from road import ANN, BOB, a_result, add_job, claim, the
+from waits import PATIENCE
 
 pytestmark = pytest.mark.anyio
 
@@ -166,7 +167,7 @@ async def add(pool: Pool, owner: OwnerKey, count: int = 1) -> list[JobId]:
 
 
 async def until(holds: Callable[[], bool]) -> None:
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(PATIENCE):
         while not holds():
             await asyncio.sleep(0.02)
 
@@ -199,7 +200,7 @@ async def test_long_documents_of_many_owners_leave_a_slot_and_lose_nothing_by_it
         await until(lambda: bobs in runs.now)
         assert len(runs.now & {*longs}) == 2
         runs.let_go()
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(PATIENCE):
             while await open_jobs(pool, [*longs, bobs]):
                 await asyncio.sleep(0.05)
     async with pool.connection() as conn:

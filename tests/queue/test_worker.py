@@ -381,7 +381,7 @@ async def test_a_worker_whose_loop_breaks_says_so_and_the_next_of_its_name_has_i
         patch.setattr(leases, "extend_leases", broken)
         first = Worker(WorkerLinks(pool, database_url, changes), FAST, gate, me)
         with pytest.raises(KeyError):
-            await asyncio.wait_for(first.run(), 60)
+            await asyncio.wait_for(first.run(), PATIENCE)
     gate.open()
     second = Worker(WorkerLinks(pool, database_url, changes), FAST, gate, me)
     task = asyncio.create_task(second.run())

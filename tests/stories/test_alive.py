@@ -27,7 +27,7 @@ QUICK = {
     "DOCMILL_RETRY_SECONDS": "0",
     "DOCMILL_RETRY_JITTER_SECONDS": "0",
 }
-LONG = 120.0
+LONG = PATIENCE
 
 
 @pytest.fixture(scope="module")
@@ -48,13 +48,13 @@ def served(folder: Path) -> Iterator[Served]:
 
 
 def told(served: Served, path: str) -> tuple[int, dict[str, Any]]:
-    answer = httpx2.get(f"{served.url}{path}", timeout=60)
+    answer = httpx2.get(f"{served.url}{path}", timeout=PATIENCE)
     return answer.status_code, answer.json()
 
 
 def is_done(served: Served, words: str) -> str:
     """A file goes the whole road; its job."""
-    with httpx2.Client(base_url=served.url, timeout=60) as client:
+    with httpx2.Client(base_url=served.url, timeout=PATIENCE) as client:
         files = {"file": ("a.pdf", letter(words), "application/pdf")}
         job: dict[str, Any] = {}
 
@@ -177,7 +177,7 @@ def test_a_database_that_turns_read_only_is_waited_out(served: Served) -> None:
             served.log.read_text,
         )
         files = {"file": ("a.pdf", letter("refused"), "application/pdf")}
-        answer = httpx2.post(f"{served.url}/api/upload", files=files, timeout=60)
+        answer = httpx2.post(f"{served.url}/api/upload", files=files, timeout=PATIENCE)
         assert (answer.status_code, answer.json()["code"]) == (503, "DATABASE_DOWN")
         assert told(served, "/health")[0] == 200
         wait_for(lambda: lines(served, "claim.waits"), served.log.read_text)

@@ -10,6 +10,7 @@ from pdfs import make_pdf
 from scans import Gray, picture_pdf
 from stories.house import House
 from terminal import wait_for
+from waits import PATIENCE
 
 PAGES = 500
 SMALL = make_pdf([[(72, 72, "Invoice 7"), (72, 100, "Total 12.50")]])
@@ -31,7 +32,9 @@ def _picture(draw: np.random.Generator) -> Gray:
 
 def sent(client: httpx2.Client, url: str, data: bytes) -> str:
     files = {"file": ("a.pdf", data, "application/pdf")}
-    answer = client.post(f"{url}/api/upload", files=files, data={"pipeline": "extract"}, timeout=60)
+    answer = client.post(
+        f"{url}/api/upload", files=files, data={"pipeline": "extract"}, timeout=PATIENCE
+    )
     assert answer.status_code == 200, answer.text
     return answer.json()["jobId"]
 

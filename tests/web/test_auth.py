@@ -30,7 +30,7 @@ SECRET = "s" * 32
 RULES = TokenConfig(secret=SECRET, audience="docmill", issuer="https://issuer.test")
 NOW = int(time.time())
 GOOD: dict[str, Any] = {
-    "sub": "ann", "exp": NOW + 3600, "aud": "docmill", "iss": "https://issuer.test",
+    "sub": "ann", "exp": NOW + 86_400, "aud": "docmill", "iss": "https://issuer.test",
 }  # fmt: skip
 
 

@@ -16,6 +16,7 @@ from docmill.sandbox.outcome import RunReturned, Task
 from docmill.web import limits
 from docmill.web.limits import TokenBuckets, UploadRate, client_address
 from sites import Start, a_pdf, part, rows, upload
+from waits import PATIENCE
 
 pytestmark = pytest.mark.anyio
 
@@ -143,7 +144,7 @@ def test_the_address_is_the_peers_unless_a_trusted_proxy_says_otherwise(
 
 
 async def until(holds: Callable[[], bool]) -> None:
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(PATIENCE):
         while not holds():
             await asyncio.sleep(0.01)
 
