@@ -171,7 +171,7 @@ async def rows(pool: Pool, table: LiteralString) -> int:
 
 async def complete(site: Site, job_id: str, data: bytes = b'{"pages": []}') -> None:
     """Do what a worker does: claim, store the packed result, settle."""
-    packed = gzip.compress(data, mtime=0)
+    packed = gzip.compress(data, compresslevel=1, mtime=0)
     async with site.services.pool.connection() as conn:
         (claimed,) = await claim(conn, pipelines=list(site.services.catalog.accepts))
         assert str(claimed.id) == job_id

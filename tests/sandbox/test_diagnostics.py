@@ -1,5 +1,6 @@
 """Tesseract says something inside a confined child: it goes on reading."""
 
+import io
 import os
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -10,6 +11,8 @@ import pytest
 
 from docmill.core.plugins import PDF
 from docmill.reading import ocr
+from docmill.reading.documents import open_document
+from docmill.reading.pdf import NO_TOOLS
 from docmill.sandbox.limits import RunLimits
 from docmill.sandbox.outcome import RunOutcome, RunReturned, Task
 from docmill.sandbox.pool import SandboxPool
@@ -27,12 +30,12 @@ TURNED: Final = CORPUS / "eec7c92d8e3c.pdf"
 
 
 def rows_of_marks() -> Gray:
-    """Rows of bars of every size, of which Tesseract says `Detected 45 diacritics`."""
-    pixels = np.full((1600, 1200), 255, np.uint8)
-    draw = np.random.default_rng(0)
-    for _ in range(25):
-        top, left, most = (int(draw.integers(*span)) for span in ((50, 1500), (50, 300), (2, 50)))
-        while left < 1100:
+    """Rows of bars of every size, of which Tesseract says `Detected 12 diacritics`, four times."""
+    pixels = np.full((600, 600), 255, np.uint8)
+    draw = np.random.default_rng(4)
+    for _ in range(8):
+        top, left, most = (int(draw.integers(*span)) for span in ((50, 500), (50, 150), (2, 50)))
+        while left < 500:
             height, width = int(draw.integers(1, most + 1)), int(draw.integers(1, 30))
             pixels[top : top + height, left : left + width] = 0
             left += int(draw.integers(5, 60))
@@ -56,7 +59,11 @@ async def run(sandbox: SandboxPool, pipeline: str, path: Path) -> RunOutcome:
 
 
 def test_the_picture_makes_tesseract_speak(capfd: pytest.CaptureFixture[str]) -> None:
-    ocr.read_picture(rows_of_marks(), (432, 576))
+    ocr.read_picture(rows_of_marks(), (216, 216))
+    assert "diacritics" in capfd.readouterr().err
+    source = io.BytesIO(picture_pdf([rows_of_marks()]))  # as the children are given it
+    with open_document(source, PDF, NO_TOOLS) as document:
+        assert len(list(document.pages)) == 1
     assert "diacritics" in capfd.readouterr().err
 
 

@@ -34,7 +34,7 @@ def test_every_acknowledged_job_ends_once_whatever_is_killed_frozen_or_restarted
 def test_without_the_fence_every_worker_frozen_in_a_run_doubles_a_job() -> None:
     """The negative control of the storm: no seed may pass by luck."""
     said = run(
-        "bench.chaos", "--jobs", 40, "--kills", 4, "--stops", 2, "--restarts", 0, "--limit", 60,
+        "bench.chaos", "--jobs", 40, "--kills", 4, "--stops", 2, "--restarts", 0, "--limit", 600,
         "--without-fence",
     ).stdout  # fmt: skip
     assert "2 of 2 stops froze a run until another worker had its job" in said
