@@ -126,4 +126,5 @@ def test_without_the_extra_the_message_says_what_to_install(missing: str) -> Non
     done = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, check=True, text=True
     )
-    assert "docmill[einvoice]" in done.stdout
+    assert "`make extras`" in done.stdout
+    assert "its extra `einvoice`" in done.stdout

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from docmill.invoices.reader.currency import find_marks
 from invoice_pdfs import HEAD, HEADINGS, paper, row, run
 from pdfs import Text, make_pdf
 
@@ -242,3 +243,8 @@ def test_an_address_ends_where_labels_begin() -> None:
 
     assert data["buyer"]["address"] == "Jl. Sudirman No. 46, Medan 20112"
     assert data["invoice_number"] == "23004740"
+
+
+def test_a_word_that_goes_on_with_an_accent_is_no_code_of_a_currency() -> None:
+    assert find_marks("QUANTIDADE ESPÉCIE MARCA") == []
+    assert [mark.code for mark in find_marks("Total ESP 1.200")] == ["ESP"]

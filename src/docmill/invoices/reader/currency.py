@@ -58,7 +58,7 @@ _SIGN: Final = re.compile(
     rf"|(?:{_BEHIND_FIGURE})(?P<behind>[Kk]r|KR|Ft|FT|[Ll]ei|Fr\.)(?![^\W\d_])"
     r"|(?<=\()(?P<inside>kr|Kr|Ft|DKK|SEK|NOK)(?=\.?\))"
 )
-_CODE: Final = re.compile(rf"(?<![A-Za-z/])(?:{_CODES})(?![A-Za-z])")
+_CODE: Final = re.compile(rf"(?<![^\W\d_])(?<!/)(?:{_CODES})(?![^\W\d_])")
 _IN: Final = re.compile(r"(?:[(\[/]|\b(?:in|en|dalam|i|v|w|em|ve|total|amount))\s*$", re.IGNORECASE)
 
 
