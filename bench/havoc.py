@@ -10,7 +10,6 @@ import os
 import random
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -29,6 +28,7 @@ import httpx2
 import psycopg
 
 from bench.checker import Verdict, judge
+from bench.surroundings import find_port
 from docmill.core.faults import CommandError
 from docmill.processes.database import find_running
 from eval.pdf import make_pdf
@@ -124,7 +124,7 @@ class House:
     def __init__(self, folder: Path) -> None:
         self.data: Path = folder / "data"
         self.log: Path = folder / "serve.log"
-        self._port: int = _free_port()
+        self._port: int = find_port()
         self.is_up: bool = False
         self._process: subprocess.Popen[bytes] = self._start()
 
@@ -198,12 +198,6 @@ def _words(pid: int) -> str:
     with suppress(OSError):
         return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode()
     return ""
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 class Stream:

@@ -8,10 +8,11 @@ import tarfile
 import time
 import tomllib
 from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib import metadata
 from io import BytesIO
 from pathlib import Path
+from random import SystemRandom
 from typing import Final
 from urllib.parse import quote
 
@@ -22,6 +23,8 @@ from psycopg.conninfo import conninfo_to_dict
 from docmill.db import embedded
 
 LIMIT: Final = 300.0
+# The kernel gives ports above these to whoever asks for any, and there are always some who do.
+PORTS: Final = range(20_000, 32_000)
 ROOT: Final = Path(__file__).resolve().parents[1]
 # The last release: its workers must do their work on this schema.
 RELEASE: Final = "96b958a"
@@ -36,9 +39,12 @@ def wait_for(fact: Callable[[], object], about: str, limit: float = LIMIT) -> No
 
 
 def find_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+    """A free port, which stays free until the server that it is for has started."""
+    for port in SystemRandom().sample(PORTS, len(PORTS)):
+        with socket.socket() as probe, suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
+    raise RuntimeError("no port is free")
 
 
 @contextmanager

@@ -27,8 +27,9 @@ import httpx2
 import psycopg
 
 from bench.checker import Verdict, judge
+from bench.surroundings import find_port
 from docmill.db import embedded, migrate
-from emulators import free_port, s3
+from emulators import s3
 from eval.pdf import make_pdf
 from valkeys import Valkey, running_valkey
 
@@ -103,7 +104,7 @@ class Process:
 class Team:
     def __init__(self, folder: Path, url: str, places: dict[str, str]) -> None:
         variables = {**SETTINGS, "DATABASE_URL": url, **places}
-        self.ports: list[int] = [free_port() for _ in range(WEBS)]
+        self.ports: list[int] = [find_port() for _ in range(WEBS)]
         data = ["--data", str(folder / "data")]
         self.webs: list[Process] = [
             Process(["web", "--port", str(port), *data], variables, folder / f"web{number}.log")

@@ -17,6 +17,7 @@ from urllib.parse import quote
 import httpx2
 import pytest
 
+from bench.surroundings import find_port
 from waits import PATIENCE
 
 BUCKET: Final = "docmill-tests"
@@ -27,12 +28,6 @@ ACCOUNT: Final = "devstoreaccount1"
 ACCOUNT_KEY: Final = (
     "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw=="
 )
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 @contextmanager
@@ -62,7 +57,7 @@ def is_listening(port: int) -> bool:
 @contextmanager
 def s3(folder: Path) -> Generator[tuple[str, dict[str, str]]]:
     """The address of a store in moto's server, and the variables it needs."""
-    port = free_port()
+    port = find_port()
     url = f"http://127.0.0.1:{port}"
     with running(
         [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)], port, folder
@@ -76,7 +71,7 @@ def s3(folder: Path) -> Generator[tuple[str, dict[str, str]]]:
 def azure(folder: Path) -> Generator[tuple[str, dict[str, str]]]:
     if not AZURITE.exists():
         pytest.skip("Azurite is not installed: `make setup-dev` does it where npm is there")
-    port = free_port()
+    port = find_port()
     words = ["--skipApiVersionCheck", "--disableTelemetry", "--silent", "--inMemoryPersistence"]
     url = f"http://127.0.0.1:{port}/{ACCOUNT}"
     with running(
@@ -101,7 +96,7 @@ def _make_container(url: str) -> None:
 
 @contextmanager
 def gcs(folder: Path) -> Generator[tuple[str, dict[str, str]]]:
-    port = free_port()
+    port = find_port()
     script = (
         "from gcp_storage_emulator.server import create_server\n"
         f"create_server('127.0.0.1', {port}, in_memory=True, default_bucket={BUCKET!r}).run()"

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 
-from emulators import free_port, is_listening
+from bench.surroundings import find_port
+from emulators import is_listening
 from waits import PATIENCE
 
 
@@ -39,7 +40,7 @@ class Valkey:
 
 @contextmanager
 def running_valkey() -> Generator[Valkey]:
-    port = free_port()
+    port = find_port()
     server = Valkey(port, _launch(port))
     try:
         yield server

@@ -19,6 +19,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_play
 from psycopg import sql
 from psycopg.conninfo import make_conninfo
 
+from bench.surroundings import find_port
 from browser.eyes import Watch
 from folders import quick_folder
 from terminal import Served, Terminal
@@ -45,7 +46,7 @@ class Grounds:
         self._person: Terminal = person
         self.database: str = person.variables["DATABASE_URL"]
         self.data: Path = folder / "data"
-        self.served: Served = Served(person, self.data)
+        self.served: Served = Served(person, self.data, find_port())
 
     @property
     def url(self) -> str:

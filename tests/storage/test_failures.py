@@ -8,11 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from bench.surroundings import find_port
 from docmill.core.extras import advise_extra
 from docmill.core.faults import CommandError, DocmillError
 from docmill.storage import open_store, retry
 from docmill.storage.contract import Store
-from emulators import BUCKET, free_port
+from emulators import BUCKET
 from storage.strict_gcs import Cloud
 
 pytestmark = pytest.mark.anyio
@@ -82,7 +83,7 @@ async def test_a_store_that_is_not_there_is_a_fault_and_no_secret_is_told(
     monkeypatch.setattr(retry, "FIRST_WAIT", 0.01)
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "key")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "canary-secret")
-    store = open_store(f"s3://nowhere?endpoint=http://127.0.0.1:{free_port()}")
+    store = open_store(f"s3://nowhere?endpoint=http://127.0.0.1:{find_port()}")
     with pytest.raises(DocmillError) as caught:
         await store.put("uploads/one", b"one")
     assert caught.value.fault.code == "IO_ERROR"

@@ -4,7 +4,6 @@ import asyncio
 import gzip
 import io
 import json
-import socket
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from datetime import timedelta
@@ -13,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from bench.surroundings import find_port
 from docmill.core.jobs import Job, JobId, Retry, Status
 from docmill.core.plugins import PDF, Source, Tools
 from docmill.db.notify import CHANGES, Notifier
@@ -110,12 +110,6 @@ def bench(pool: Pool, tmp_path: Path) -> Bench:
     return Bench(pool, tmp_path)
 
 
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
 async def test_a_job_done_at_the_gateway_keeps_what_it_would_keep_at_home(bench: Bench) -> None:
     options = {"profile": {"tin": "0123456789012345", "trx_code": "04"}}
     ids = [await add_invoice(bench.pool, bench.store, INVOICE, CORETAX, **options)]
@@ -145,7 +139,7 @@ async def test_a_document_the_gateway_refuses_fails_at_once_and_opens_nothing(
 async def test_while_the_gateway_is_down_jobs_wait_and_once_it_is_back_all_are_done(
     bench: Bench,
 ) -> None:
-    port = free_port()
+    port = find_port()
     first = await bench.add(2)
     async with bench.working(f"http://127.0.0.1:{port}"):
         await until(partial(bench.all_are, first, Status.FAILED))

@@ -13,7 +13,7 @@ import httpx2
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from emulators import free_port
+from bench.surroundings import find_port
 from stories.house import House
 from terminal import SOON, Process, begin, wait_for
 from waits import PATIENCE
@@ -50,7 +50,7 @@ class Watched:
 
 @contextmanager
 def running(house: House, *words: str, **variables: str) -> Generator[Watched]:
-    port = free_port()
+    port = find_port()
     terminal = house.terminal.with_(DOCMILL_HEALTH_PORT=str(port), **variables)
     log = house.terminal.home / f"{words[0]}.log"
     process = begin(terminal, words, log)
@@ -118,7 +118,7 @@ def test_each_kind_of_process_says_what_it_lacks_and_stops_when_it_is_asked(hous
 
 
 def test_several_web_processes_share_a_port_and_count_together(house: House) -> None:
-    port = free_port()
+    port = find_port()
     url = f"http://127.0.0.1:{port}"
     words = ("web", "--processes", "2", "--port", str(port))
     with running(house, *words, DOCMILL_DATA=str(house.data)) as web:
