@@ -19,7 +19,7 @@ HURRIED = {
     "DOCMILL_RESCUE_SECONDS": "0.5",
     "DOCMILL_POLL_SECONDS": "0.5",
     "DOCMILL_BUCKET": "none",
-    "DOCMILL_PIPELINES": "extract,trades",
+    "DOCMILL_PIPELINES": "extract",
 }
 
 

@@ -8,6 +8,7 @@ from terminal import book
 from waits import PATIENCE
 
 LONG = book(40)
+READS = {"DOCMILL_PIPELINES": "trades"}
 
 
 def sent(client: httpx2.Client, url: str, name: str) -> str:
@@ -27,7 +28,7 @@ def test_a_killed_run_is_gone_on_with_and_its_pages_can_be_read_meanwhile(house:
         place = f"{served.url}/api/jobs/{job_id}"
         assert client.get(f"{place}/partial").json()["code"] == "NOT_READY"
 
-        house.worker_dies_at("step.kept")
+        house.worker_dies_at("step.kept", **READS)
         ((kind, read),) = steps(house)
         assert kind == "pages"
         assert 0 < read < 40
@@ -38,7 +39,7 @@ def test_a_killed_run_is_gone_on_with_and_its_pages_can_be_read_meanwhile(house:
         assert f"{read} pages" in client.get(f"{served.url}/jobs/{job_id}").text
         assert httpx2.get(f"{place}/partial", timeout=PATIENCE).status_code in {403, 404}
 
-        house.finish()
+        house.finish(**READS)
         assert steps(house) == []
         whole = client.get(f"{place}/partial", follow_redirects=True).json()
         assert whole["trades"] == []
