@@ -58,14 +58,15 @@ def hush() -> None:
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
 
 
-def unfenced() -> str:
+def unfenced(statement: str = settle.SETTLE) -> str:
     kept, opened = UNFENCED
-    assert kept in settle.SETTLE
-    return settle.SETTLE.replace(kept, opened)
+    assert kept in statement
+    return statement.replace(kept, opened)
 
 
 def unfence() -> None:
-    vars(settle)["SETTLE"] = unfenced()
+    for name in ("SETTLE", "EXCHANGE"):
+        vars(settle)[name] = unfenced(vars(settle)[name])
 
 
 async def work(
