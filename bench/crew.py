@@ -35,8 +35,8 @@ RULES: Final = WorkerConfig(
 
 # The negative control: whoever comes with the id may write, however stale.
 UNFENCED: Final = (
-    "JOIN locked USING (id, claim)\n     WHERE locked.status = 'processing' AND",
-    "JOIN locked USING (id)\n     WHERE",
+    "JOIN locked USING (id, claim)\n     WHERE locked.status = 'processing'",
+    "JOIN locked USING (id)",
 )
 
 
@@ -66,7 +66,7 @@ def unfenced(statement: str = settle.SETTLE) -> str:
 
 def unfence() -> None:
     for name in ("SETTLE", "EXCHANGE"):
-        vars(settle)[name] = unfenced(vars(settle)[name])
+        setattr(settle, name, unfenced(getattr(settle, name)))
 
 
 async def work(

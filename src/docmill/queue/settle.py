@@ -45,6 +45,7 @@ REFUSALS = (
     psycopg.errors.ProgramLimitExceeded,
 )
 FIRST_WAIT: Final = 0.2
+MOST: Final = 500
 TELL_SECONDS: Final = 60.0
 
 
@@ -53,9 +54,10 @@ class NextClaim:
     """What a worker claims in the statement that settles.
 
     `ask` gives who takes how many now, or None; `doubt` is called where it is not known whether a
-    claim happened.
+    claim happened. `most` endings go in one statement.
     """
 
+    most: int
     ask: Callable[[], tuple[Claimer, FreeSlots] | None]
     begin: Callable[[Sequence[Claimed]], None]
     doubt: Callable[[], None]
@@ -68,10 +70,12 @@ class Settler:
         self, pool: Pool, store: Store | None = None, next_claim: NextClaim | None = None
     ) -> None:
         """`store` is where results are kept that the database can't be told of."""
+        self._most: int = next_claim.most if next_claim else MOST
         self._pool: Pool = pool
         self._store: Store | None = store
         self._next: NextClaim | None = next_claim
         self._is_claiming: bool = False
+        self._latest: Connection | None = None
         self._kept: set[JobId] = set()
         self._unsettled: int = 0
         self._unsettled_since: float | None = None
@@ -117,7 +121,7 @@ class Settler:
     async def _run(self) -> None:
         wait, alone = FIRST_WAIT, False
         while self._pending:
-            batch, self._pending = self._pending, []
+            batch, self._pending = self._pending[: self._most], self._pending[self._most :]
             try:
                 await self._settle_all(batch, alone=alone)
                 self._outage.end()
@@ -195,8 +199,11 @@ class Settler:
     ) -> tuple[set[JobId], list[Claimed]]:
         # The rows of an ending are written with it or not at all.
         is_bare = not any(done.move.rows for done in settlements)
+        if self._latest:
+            self._pool.prefer(self._latest)
         connect = self._pool.statements if is_bare else self._pool.connection
         async with connect() as conn:
+            self._latest = conn
             if order:
                 moved, claimed = await exchange(conn, settlements, *order)
             else:
