@@ -74,7 +74,7 @@ class Settler:
         self._pool: Pool = pool
         self._store: Store | None = store
         self._next: NextClaim | None = next_claim
-        self._is_claiming: bool = False
+        self._is_writing: bool = False
         self._latest: Connection | None = None
         self._kept: set[JobId] = set()
         self._unsettled: int = 0
@@ -98,8 +98,8 @@ class Settler:
 
     @property
     def claims_soon(self) -> bool:
-        """Whether what it writes now or next also fills the free slots."""
-        return not self._outage.lasts and (self._is_claiming or bool(self._pending))
+        """Whether it writes: free slots are filled by that, or are to be looked at afterwards."""
+        return not self._outage.lasts and (self._is_writing or bool(self._pending))
 
     def _measure_wait(self) -> float:
         since = self._unsettled_since
@@ -163,8 +163,9 @@ class Settler:
             for item in batch:
                 await self._settle_all([item], alone=True)
             return
+        settlements = [settlement for settlement, _ in batch]
         try:
-            moved = await self._write([settlement for settlement, _ in batch], alone=alone)
+            moved, claimed = await self._write(settlements, alone=alone)
         except REFUSALS as exc:
             if len(batch) > 1:
                 await self._settle_all(batch, alone=True)
@@ -174,25 +175,27 @@ class Settler:
         for settlement, written in batch:
             if not written.done():
                 written.set_result(settlement.job.id in moved)
-        await self._forget_endings([settlement for settlement, _ in batch])
+        if self._next and claimed:  # after those that ended: they leave their places first
+            self._next.begin(claimed)
+        await self._forget_endings(settlements)
 
-    async def _write(self, settlements: list[Settlement], *, alone: bool) -> set[JobId]:
+    async def _write(
+        self, settlements: list[Settlement], *, alone: bool
+    ) -> tuple[set[JobId], list[Claimed]]:
         """The next jobs are claimed with it, unless endings go one by one."""
         failpoints.hit("settle.before")
         order = self._next.ask() if self._next and not alone else None
-        self._is_claiming = order is not None
+        self._is_writing = True
         try:
-            moved, claimed = await self._write_once(settlements, order)
+            written = await self._write_once(settlements, order)
         except psycopg.Error:
             if self._next and order:
                 self._next.doubt()
             raise
         finally:
-            self._is_claiming = False
-        if self._next and claimed:
-            self._next.begin(claimed)
+            self._is_writing = False
         failpoints.hit("settle.after")
-        return moved
+        return written
 
     async def _write_once(
         self, settlements: list[Settlement], order: tuple[Claimer, FreeSlots] | None
