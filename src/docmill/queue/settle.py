@@ -163,9 +163,8 @@ class Settler:
             for item in batch:
                 await self._settle_all([item], alone=True)
             return
-        settlements = [settlement for settlement, _ in batch]
         try:
-            moved, claimed = await self._write(settlements, alone=alone)
+            moved, claimed = await self._write([one for one, _ in batch], alone=alone)
         except REFUSALS as exc:
             if len(batch) > 1:
                 await self._settle_all(batch, alone=True)
@@ -175,9 +174,12 @@ class Settler:
         for settlement, written in batch:
             if not written.done():
                 written.set_result(settlement.job.id in moved)
-        if self._next and claimed:  # after those that ended: they leave their places first
+        self._begin(claimed)  # after those that ended, which leave their slots first
+        await self._forget_endings([settlement for settlement, _ in batch])
+
+    def _begin(self, claimed: Sequence[Claimed]) -> None:
+        if self._next and claimed:
             self._next.begin(claimed)
-        await self._forget_endings(settlements)
 
     async def _write(
         self, settlements: list[Settlement], *, alone: bool
