@@ -45,7 +45,6 @@ REFUSALS = (
     psycopg.errors.ProgramLimitExceeded,
 )
 FIRST_WAIT: Final = 0.2
-MOST: Final = 500
 TELL_SECONDS: Final = 60.0
 
 
@@ -54,10 +53,9 @@ class NextClaim:
     """What a worker claims in the statement that settles.
 
     `ask` gives who takes how many now, or None; `doubt` is called where it is not known whether a
-    claim happened. `most` endings go in one statement.
+    claim happened.
     """
 
-    most: int
     ask: Callable[[], tuple[Claimer, FreeSlots] | None]
     begin: Callable[[Sequence[Claimed]], None]
     doubt: Callable[[], None]
@@ -70,7 +68,6 @@ class Settler:
         self, pool: Pool, store: Store | None = None, next_claim: NextClaim | None = None
     ) -> None:
         """`store` is where results are kept that the database can't be told of."""
-        self._most: int = next_claim.most if next_claim else MOST
         self._pool: Pool = pool
         self._store: Store | None = store
         self._next: NextClaim | None = next_claim
@@ -121,7 +118,7 @@ class Settler:
     async def _run(self) -> None:
         wait, alone = FIRST_WAIT, False
         while self._pending:
-            batch, self._pending = self._pending[: self._most], self._pending[self._most :]
+            batch, self._pending = self._pending, []
             try:
                 await self._settle_all(batch, alone=alone)
                 self._outage.end()

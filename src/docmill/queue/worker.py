@@ -50,8 +50,6 @@ Run = asyncio.Future[tuple[Ending, Usage | None]]
 SETTLING: Final = 10
 # How often jobs whose waiting time is over are looked for.
 PROMOTING: Final = 0.2
-# Of many slots one half runs while the database is told of the other; so few go together.
-FEW: Final = 25
 # How soon a sick database is tried again.
 AGAIN: Final = 1.0
 
@@ -129,8 +127,7 @@ class Worker:
             self._id, identity.host, identity.machine, identity.pid, rules.slots,
             rules.pipelines, __version__,
         )  # fmt: skip
-        self._most: int = max(FEW, rules.slots // 2)
-        following = queue_settle.NextClaim(self._most, self._ask, self._begin, self._doubt)
+        following = queue_settle.NextClaim(self._ask, self._begin, self._doubt)
         self._settler: Settler = Settler(links.pool, links.store, following)
         self._is_claiming: bool = False
         self._lanes: Lanes = lanes or make_lanes(rules)
@@ -237,7 +234,6 @@ class Worker:
         if busy or not room.slots or self._is_shared:
             return None
         failpoints.hit("claim.before")
-        room = FreeSlots(min(room.slots, self._most), room.long_slots)
         return claim.Claimer(self._id, self._rules.claimable(), self._rules.lease), room
 
     def _doubt(self) -> None:
