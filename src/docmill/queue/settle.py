@@ -3,7 +3,7 @@
 import asyncio
 import json
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
@@ -71,7 +71,7 @@ class Settler:
         self._pool: Pool = pool
         self._store: Store | None = store
         self._next: NextClaim | None = next_claim
-        self._is_writing: bool = False
+        self._is_claiming: bool = False
         self._latest: Connection | None = None
         self._kept: set[JobId] = set()
         self._unsettled: int = 0
@@ -95,8 +95,11 @@ class Settler:
 
     @property
     def claims_soon(self) -> bool:
-        """Whether it writes: free slots are filled by that, or are to be looked at afterwards."""
-        return not self._outage.lasts and (self._is_writing or bool(self._pending))
+        """Whether what it writes now or next fills the free slots, or has looked at them."""
+        if self._outage.lasts:
+            return False
+        waiting = [one for one, _ in self._pending]
+        return self._is_claiming or (bool(waiting) and _are_bare(waiting))
 
     def _measure_wait(self) -> float:
         since = self._unsettled_since
@@ -181,39 +184,50 @@ class Settler:
     async def _write(
         self, settlements: list[Settlement], *, alone: bool
     ) -> tuple[set[JobId], list[Claimed]]:
-        """The next jobs are claimed with it, unless endings go one by one."""
+        """The next jobs are claimed with it, unless endings go one by one or have rows.
+
+        Rows take their time, and who is claimed for must not wait for another owner's rows.
+        """
         failpoints.hit("settle.before")
+        if _are_bare(settlements):
+            written = await self._exchange(settlements, alone=alone)
+        else:
+            written = await self._write_with_rows(settlements), list[Claimed]()
+        failpoints.hit("settle.after")
+        return written
+
+    async def _write_with_rows(self, settlements: list[Settlement]) -> set[JobId]:
+        """The rows of an ending are written with it or not at all."""
+        async with self._pool.connection() as conn:
+            moved = await write_settlements(conn, settlements)
+            for done in settlements:
+                if done.job.id in moved and done.move.rows:
+                    await rows.write_rows(conn, done.job, done.move.rows)
+        return moved
+
+    async def _exchange(
+        self, settlements: list[Settlement], *, alone: bool
+    ) -> tuple[set[JobId], list[Claimed]]:
         order = self._next.ask() if self._next and not alone else None
-        self._is_writing = True
+        if self._latest:
+            self._pool.prefer(self._latest)
+        self._is_claiming = True
         try:
-            written = await self._write_once(settlements, order)
+            async with self._pool.statements() as conn:
+                self._latest = conn
+                if order:
+                    return await exchange(conn, settlements, *order)
+                return await write_settlements(conn, settlements), []
         except psycopg.Error:
             if self._next and order:
                 self._next.doubt()
             raise
         finally:
-            self._is_writing = False
-        failpoints.hit("settle.after")
-        return written
+            self._is_claiming = False
 
-    async def _write_once(
-        self, settlements: list[Settlement], order: tuple[Claimer, FreeSlots] | None
-    ) -> tuple[set[JobId], list[Claimed]]:
-        # The rows of an ending are written with it or not at all.
-        is_bare = not any(done.move.rows for done in settlements)
-        if self._latest:
-            self._pool.prefer(self._latest)
-        connect = self._pool.statements if is_bare else self._pool.connection
-        async with connect() as conn:
-            self._latest = conn
-            if order:
-                moved, claimed = await exchange(conn, settlements, *order)
-            else:
-                moved, claimed = await write_settlements(conn, settlements), list[Claimed]()
-            for done in settlements:
-                if done.job.id in moved and done.move.rows:
-                    await rows.write_rows(conn, done.job, done.move.rows)
-        return moved, claimed
+
+def _are_bare(settlements: Iterable[Settlement]) -> bool:
+    return not any(one.move.rows for one in settlements)
 
 
 # The fence: a row moves only while it is processing under the claim we hold. The status is looked
