@@ -13,6 +13,7 @@ import structlog
 from psycopg_pool import AsyncConnectionPool
 
 from docmill.core.jobs import Claimed, Ending, JobId, ReportProgress, Retry, Status, Usage
+from docmill.core.jobs import settle as decide
 from docmill.db.notify import CHANGES, WORK, Notifier
 from docmill.db.pool import Connection, Pool
 from docmill.jobs import queries
@@ -47,6 +48,7 @@ SELECT count(*) FROM pg_stat_activity
 """
 
 
+DECIDED: dict[str, Any] = {"retry": Retry(), "chance": 0}
 WRITERS = "SELECT count(DISTINCT xmin::text) FROM jobs"
 
 
@@ -104,6 +106,10 @@ async def test_of_five_jobs_three_run_and_two_wait(pool: Pool, database_url: str
         gate.open()
         for job_id in ids:
             await until(lambda job_id=job_id: _is(pool, job_id, Status.COMPLETE))
+
+
+async def claim_two(conn: Connection) -> list[Claimed]:
+    return [await claim_one(conn), await claim_one(conn)]
 
 
 async def _true(value: bool) -> bool:
@@ -399,6 +405,30 @@ async def test_the_next_job_is_claimed_in_the_transaction_that_settles_the_last(
         for job_id in ids:
             await until(lambda job_id=job_id: _is(pool, job_id, Status.COMPLETE))
     assert row == (1,)
+
+
+async def test_endings_with_rows_are_settled_without_a_claim(
+    pool: Pool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever is claimed for would wait until another owner's rows are written."""
+    asked: list[bool] = []
+    wrote: list[JobId] = []
+
+    async def write(_: Connection, job: Claimed, __: Any) -> None:
+        wrote.append(job.id)
+
+    monkeypatch.setattr(settle.rows, "write_rows", write)
+    following = settle.NextClaim(lambda: asked.append(True), lambda _: None, lambda: None)
+    settler = settle.Settler(pool, None, following)
+    await add(pool, 2)
+    async with pool.connection() as conn:
+        plain, with_rows = await claim_two(conn)
+    move = decide(with_rows, replace(a_result(with_rows), rows={"trades": b"[]"}), **DECIDED)
+    assert await settler.settle(settle.Settlement(with_rows, move))
+    assert (asked, wrote) == ([], [with_rows.id])
+    move = decide(plain, a_result(plain), **DECIDED)
+    assert await settler.settle(settle.Settlement(plain, move))
+    assert (asked, wrote) == ([True], [with_rows.id])
 
 
 async def test_an_exchange_whose_answer_was_lost_is_found_again(

@@ -333,12 +333,6 @@ class Pool(psycopg_pool.AsyncConnectionPool[Connection]):
         async with self.connection() as conn, committing_each(conn):
             yield conn
 
-    def prefer(self, conn: Connection) -> None:
-        """If nobody uses it, it is given next: it has planned what its last user runs again."""
-        with suppress(ValueError):
-            self._pool.remove(conn)
-            self._pool.appendleft(conn)
-
     @asynccontextmanager
     async def lend(self) -> AsyncGenerator[Connection]:
         """As `connection`, for who has his turn; it sees what its request may see."""

@@ -72,7 +72,6 @@ class Settler:
         self._store: Store | None = store
         self._next: NextClaim | None = next_claim
         self._is_claiming: bool = False
-        self._latest: Connection | None = None
         self._kept: set[JobId] = set()
         self._unsettled: int = 0
         self._unsettled_since: float | None = None
@@ -209,12 +208,9 @@ class Settler:
         self, settlements: list[Settlement], *, alone: bool
     ) -> tuple[set[JobId], list[Claimed]]:
         order = self._next.ask() if self._next and not alone else None
-        if self._latest:
-            self._pool.prefer(self._latest)
         self._is_claiming = True
         try:
             async with self._pool.statements() as conn:
-                self._latest = conn
                 if order:
                     return await exchange(conn, settlements, *order)
                 return await write_settlements(conn, settlements), []
