@@ -35,8 +35,8 @@ RULES: Final = WorkerConfig(
 
 # The negative control: whoever comes with the id may write, however stale.
 UNFENCED: Final = (
-    "JOIN locked USING (id, claim)\n     WHERE locked.status = 'processing' AND",
-    "JOIN locked USING (id)\n     WHERE",
+    "JOIN locked USING (id, claim)\n     WHERE locked.status = 'processing'",
+    "JOIN locked USING (id)",
 )
 
 
@@ -58,14 +58,15 @@ def hush() -> None:
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
 
 
-def unfenced() -> str:
+def unfenced(statement: str = settle.SETTLE) -> str:
     kept, opened = UNFENCED
-    assert kept in settle.SETTLE
-    return settle.SETTLE.replace(kept, opened)
+    assert kept in statement
+    return statement.replace(kept, opened)
 
 
 def unfence() -> None:
-    vars(settle)["SETTLE"] = unfenced()
+    for name in ("SETTLE", "EXCHANGE"):
+        setattr(settle, name, unfenced(getattr(settle, name)))
 
 
 async def work(

@@ -1,7 +1,7 @@
 """What claiming and settling a job costs PostgreSQL in CPU time, by statement.
 
 `python -m bench.queue_cost [--jobs N]`. One connection claims and settles no-op jobs, 10 and 100 at
-a time; the median batch is told.
+a time, by turns in two statements and in the one that does both; the median batch is told.
 """
 
 import argparse
@@ -39,20 +39,25 @@ def main() -> None:
 async def _measure(url: str, batch: int) -> str:
     claims: list[float] = []
     settlings: list[float] = []
+    exchanges: list[float] = []
     async with await psycopg.AsyncConnection.connect(url, autocommit=True) as conn:
         while True:
             began = _cpu(conn)
             claimed = await _claim(conn, batch)
-            if len(claimed) < batch:
-                break
             taken = _cpu(conn)
-            await _settle(conn, claimed)
+            following = await _exchange(conn, claimed, batch)
+            exchanged = _cpu(conn)
+            if len(following) < batch:
+                break
+            await _settle(conn, following)
             claims.append(taken - began)
-            settlings.append(_cpu(conn) - taken)
+            exchanges.append(exchanged - taken)
+            settlings.append(_cpu(conn) - exchanged)
         plans = await (await conn.execute(PLANS)).fetchone() or (0, 0)
     return (
         f"{batch} at a time: claim {_each(claims, batch):.0f} us a job, settling"
-        f" {_each(settlings, batch):.0f} us; planned {plans[1]} of {sum(plans)} times"
+        f" {_each(settlings, batch):.0f} us, both at once {_each(exchanges, batch):.0f} us;"
+        f" planned {plans[1]} of {sum(plans)} times"
     )
 
 
@@ -61,8 +66,20 @@ async def _claim(conn: Connection, batch: int) -> list[Claimed]:
     return await claim.claim(conn, "bench", pipelines=["extract"], slots=batch, lease=lease)
 
 
+async def _exchange(conn: Connection, claimed: Sequence[Claimed], batch: int) -> list[Claimed]:
+    taker = claim.Claimer("bench", ["extract"], timedelta(minutes=5))
+    room = claim.FreeSlots(batch, batch)
+    moved, following = await settle.exchange(conn, _make_endings(claimed), taker, room)
+    assert len(moved) == len(claimed)
+    return following
+
+
 async def _settle(conn: Connection, claimed: Sequence[Claimed]) -> None:
-    endings = [
+    assert len(await settle.write_settlements(conn, _make_endings(claimed))) == len(claimed)
+
+
+def _make_endings(claimed: Sequence[Claimed]) -> list[settle.Settlement]:
+    return [
         settle.Settlement(
             job,
             jobs.settle(job, docmill_queue.make_result(job), retry=Retry(), chance=0),
@@ -71,7 +88,6 @@ async def _settle(conn: Connection, claimed: Sequence[Claimed]) -> None:
         )
         for job in claimed
     ]
-    assert len(await settle.write_settlements(conn, endings)) == len(claimed)
 
 
 def _cpu(conn: Connection) -> float:

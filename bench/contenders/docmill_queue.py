@@ -54,7 +54,7 @@ def fill(url: str, count: int) -> None:
 
 def drain(url: str, batch: int) -> float:
     """Logs are at the level of warnings, as the other queues' are by default."""
-    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING))
+    _log_warnings()
     with psycopg.connect(url, autocommit=True) as conn:
         (left,) = conn.execute(LEFT).fetchone() or (0,)
         uvloop.run(_drain(url, batch, left))
@@ -92,13 +92,19 @@ async def _worker(
             await changes.close()
 
 
+def _log_warnings() -> None:
+    """Otherwise as the processes configure it."""
+    warnings = structlog.make_filtering_bound_logger(logging.WARNING)
+    structlog.configure(wrapper_class=warnings, cache_logger_on_first_use=True)
+
+
 def make_result(job: Claimed) -> Finished:
     key = f"results/{job.id}.{job.claim}.gz"
     return Finished(StoredResult(key, "application/json", 10, 8, "0" * 64, "1"))
 
 
 def work(url: str, report: Connection) -> None:
-    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING))
+    _log_warnings()
     uvloop.run(_work(url, report))
 
 

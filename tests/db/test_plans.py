@@ -1,5 +1,6 @@
 """Hot statements behind 100,000 mixed rows: counted by the pages they touch, not by the clock."""
 
+import json
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
@@ -10,7 +11,7 @@ import pytest
 
 from db.crowd import BIG, JOBS, Args, fill, plan_of
 from docmill.jobs import queries
-from docmill.queue import boost, claim, enqueue, leases
+from docmill.queue import boost, claim, enqueue, leases, settle
 
 ALL: Final = ["extract", "invoice", "trades", "study"]
 SOON: Final = datetime.now(UTC) - timedelta(hours=1)
@@ -33,6 +34,11 @@ def a_claim(pipelines: list[str], slots: int, long_slots: int = 2) -> dict[str, 
     lease = timedelta(minutes=5)
     asked = {"worker": "w2", "pipelines": pipelines, "slots": slots, "lease": lease}
     return {**asked, "long_slots": long_slots, "gateways": "{}"}
+
+
+def an_exchange(slots: int) -> dict[str, Any]:
+    moves = [{"id": str(UUID(int=0)), "claim": 1, "goes": "complete"}]
+    return {**a_claim(ALL, slots), "moves": json.dumps(moves), "ids": [UUID(int=0)]}
 
 
 def another(pipelines: list[str]) -> Args:
@@ -79,6 +85,8 @@ HOT: Final[list[tuple[str, str, Args, int]]] = [
     ("claim 3 of one pipeline", claim.CLAIM, a_claim(["extract"], 3), 200),
     ("claim 3 of four pipelines", claim.CLAIM, a_claim(ALL, 3), 250),
     ("claim 3, none of them long", claim.CLAIM, a_claim(ALL, 3, 0), 250),
+    ("settle one and claim 3", settle.EXCHANGE, an_exchange(3), 350),
+    ("settle one", settle.SETTLE, an_exchange(3), 100),
     ("claim one of another owner", claim.CLAIM_OTHER, another(ALL), 250),
     ("see whether others wait", claim.OTHERS_WAIT, another(ALL), 200),
     ("promote 10", claim.PROMOTE, (10,), 600),

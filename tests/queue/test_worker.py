@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -12,6 +13,7 @@ import structlog
 from psycopg_pool import AsyncConnectionPool
 
 from docmill.core.jobs import Claimed, Ending, JobId, ReportProgress, Retry, Status, Usage
+from docmill.core.jobs import settle as decide
 from docmill.db.notify import CHANGES, WORK, Notifier
 from docmill.db.pool import Connection, Pool
 from docmill.jobs import queries
@@ -44,6 +46,10 @@ LISTENERS = """
 SELECT count(*) FROM pg_stat_activity
  WHERE datname = current_database() AND state = 'idle' AND query LIKE 'LISTEN%'
 """
+
+
+DECIDED: dict[str, Any] = {"retry": Retry(), "chance": 0}
+WRITERS = "SELECT count(DISTINCT xmin::text) FROM jobs"
 
 
 @asynccontextmanager
@@ -100,6 +106,10 @@ async def test_of_five_jobs_three_run_and_two_wait(pool: Pool, database_url: str
         gate.open()
         for job_id in ids:
             await until(lambda job_id=job_id: _is(pool, job_id, Status.COMPLETE))
+
+
+async def claim_two(conn: Connection) -> list[Claimed]:
+    return [await claim_one(conn), await claim_one(conn)]
 
 
 async def _true(value: bool) -> bool:
@@ -347,22 +357,101 @@ async def test_claims_heartbeats_and_endings_outlive_any_error_of_the_database(
 async def test_an_ending_is_written_when_the_sick_database_is_well_again(
     pool: Pool, database_url: str, monkeypatch: pytest.MonkeyPatch, number: str
 ) -> None:
-    real, refused = settle.write_settlements, 0
+    refused = 0
 
-    async def write_later(conn: Connection, settlements: Any) -> set[JobId]:
-        nonlocal refused
-        if refused < 3:
-            refused += 1
-            raise psycopg.errors.lookup(number)("it is sick")
-        return await real(conn, settlements)
+    def spoil(real: Any) -> Any:
+        async def write_later(*args: Any) -> Any:
+            nonlocal refused
+            if refused < 3:
+                refused += 1
+                raise psycopg.errors.lookup(number)("it is sick")
+            return await real(*args)
 
-    monkeypatch.setattr(settle, "write_settlements", write_later)
+        return write_later
+
+    for name in ("write_settlements", "exchange"):
+        monkeypatch.setattr(settle, name, spoil(getattr(settle, name)))
     gate = Gate()
     gate.open()
     ids = await add(pool, 3)
     async with working(pool, database_url, gate):
         for job_id in ids:
             await until(lambda job_id=job_id: _is(pool, job_id, Status.COMPLETE), 60)
+    assert refused == 3
+    assert sorted(gate.left) == sorted(ids)
+
+
+async def test_the_next_job_is_claimed_in_the_transaction_that_settles_the_last(
+    pool: Pool, database_url: str
+) -> None:
+    """Row versions name the transaction that wrote them."""
+    ids = await add(pool, 2)
+    started: list[JobId] = []
+    may_end = asyncio.Event()
+
+    async def hold_the_second(job: Claimed, _: ReportProgress) -> tuple[Ending, Usage | None]:
+        started.append(job.id)
+        if len(started) > 1:
+            await may_end.wait()
+        return a_result(job), Usage(1, 1, 1)
+
+    # No heartbeat, which would write the row again.
+    rules = replace(FAST, slots=1, heartbeat=timedelta(hours=1))
+    async with working(pool, database_url, hold_the_second, rules):
+        await until(lambda: _true(len(started) == 2))
+        async with pool.connection() as conn:
+            row = await (await conn.execute(WRITERS)).fetchone()
+        may_end.set()
+        for job_id in ids:
+            await until(lambda job_id=job_id: _is(pool, job_id, Status.COMPLETE))
+    assert row == (1,)
+
+
+async def test_endings_with_rows_are_settled_without_a_claim(
+    pool: Pool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever is claimed for would wait until another owner's rows are written."""
+    asked: list[bool] = []
+    wrote: list[JobId] = []
+
+    async def write(_: Connection, job: Claimed, __: Any) -> None:
+        wrote.append(job.id)
+
+    monkeypatch.setattr(settle.rows, "write_rows", write)
+    following = settle.NextClaim(lambda: asked.append(True), lambda _: None, lambda: None)
+    settler = settle.Settler(pool, None, following)
+    await add(pool, 2)
+    async with pool.connection() as conn:
+        plain, with_rows = await claim_two(conn)
+    move = decide(with_rows, replace(a_result(with_rows), rows={"trades": b"[]"}), **DECIDED)
+    assert await settler.settle(settle.Settlement(with_rows, move))
+    assert (asked, wrote) == ([], [with_rows.id])
+    move = decide(plain, a_result(plain), **DECIDED)
+    assert await settler.settle(settle.Settlement(plain, move))
+    assert (asked, wrote) == ([True], [with_rows.id])
+
+
+async def test_an_exchange_whose_answer_was_lost_is_found_again(
+    pool: Pool, database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real, lost = settle.exchange, 0
+
+    async def exchange_and_break(conn: Connection, *args: Any) -> Any:
+        nonlocal lost
+        moved, claimed = await real(conn, *args)
+        if claimed and not lost:
+            lost += 1
+            raise psycopg.OperationalError("the connection broke just after COMMIT")
+        return moved, claimed
+
+    monkeypatch.setattr(settle, "exchange", exchange_and_break)
+    gate = Gate()
+    gate.open()
+    ids = await add(pool, 8)
+    async with working(pool, database_url, gate):
+        for job_id in ids:
+            await until(lambda job_id=job_id: _is(pool, job_id, Status.COMPLETE))
+    assert lost == 1
     assert sorted(gate.left) == sorted(ids)
 
 

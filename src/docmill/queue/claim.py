@@ -118,27 +118,35 @@ async def seconds_until_due(conn: Connection) -> float | None:
     return row[0] if row else None
 
 
-# What follows a choice of jobs, `picked`: they become ours, and their histories say so.
-# Each owner's clock moves once, by a microsecond for each of its jobs.
-TAKE: Final = """
+# A statement that changes jobs moves the clock of each owner in `changing` once, by a microsecond
+# for each of its rows. Owners are locked in order, and after the jobs.
+CLOCK: Final = """
 held AS MATERIALIZED (
-    SELECT owner FROM owners WHERE owner IN (SELECT owner FROM picked) ORDER BY owner FOR UPDATE),
-numbered AS MATERIALIZED (
-    SELECT id, owner, row_number() OVER (PARTITION BY owner ORDER BY id) AS place FROM picked
-     WHERE (SELECT count(*) FROM held) > 0),
+    SELECT owner FROM owners WHERE owner IN (SELECT owner FROM changing) ORDER BY owner FOR UPDATE),
 clock AS (
     UPDATE owners
        SET changed_at = greatest(clock_timestamp(), changed_at + interval '1 microsecond')
                         + (many.count - 1) * interval '1 microsecond'
-      FROM (SELECT owner, count(*) FROM numbered GROUP BY owner) AS many
+      FROM (SELECT owner, count(*) FROM changing WHERE (SELECT count(*) FROM held) > 0
+             GROUP BY owner) AS many
      WHERE owners.owner = many.owner
-    RETURNING owners.owner, owners.changed_at),
+    RETURNING owners.owner, owners.changed_at, many.count),
+"""
+# What follows a choice of jobs, `picked`: they become ours, and their histories say so. They get
+# the first of their owner's microseconds.
+NUMBER: Final = """
+numbered AS MATERIALIZED (
+    SELECT id, owner, row_number() OVER (PARTITION BY owner ORDER BY id) AS place FROM picked),
+"""
+CHANGING: Final = "changing AS (SELECT owner FROM numbered),"
+TAKEN: Final = """
 taken AS (
     UPDATE jobs
        SET status = 'processing', started_at = now(), leased_by = %(worker)s,
            lease_expires_at = now() + %(lease)s, claim = claim + 1,
            attempt_count = attempt_count + 1,
-           updated_at = clock.changed_at - (numbered.place - 1) * interval '1 microsecond'
+           updated_at = clock.changed_at
+                        - (clock.count - numbered.place) * interval '1 microsecond'
       FROM numbered JOIN clock USING (owner)
      WHERE jobs.id = numbered.id
     RETURNING jobs.id, jobs.document_id, jobs.owner, jobs.pipeline, jobs.mapping, jobs.options,
@@ -153,12 +161,15 @@ told AS (
                'from', 'queued', 'to', 'processing', 'attempt', tries, 'claim', claim,
                'gateway', %(gateways)s::jsonb -> pipeline))
       FROM taken)
+"""
+CLAIMED: Final = """
 SELECT t.id, t.document_id, t.owner, t.pipeline, t.mapping, t.options, t.duplicate_of, t.claim,
        t.attempt_count, d.upload_key, d.original_filename, d.content_type, d.bytes, d.sha256,
        t.long, d.source
   FROM taken t JOIN documents d ON d.id = t.document_id
  ORDER BY t.priority DESC, t.start_tag
 """
+TAKE: Final = NUMBER + CHANGING + CLOCK + TAKEN + CLAIMED
 
 # One LATERAL branch per pipeline and lane reads the head of one index each; a single ORDER BY over
 # `pipeline = ANY(..)` would sort the whole queue, and long jobs that nobody has room for would be
@@ -167,12 +178,12 @@ SELECT t.id, t.document_id, t.owner, t.pipeline, t.mapping, t.options, t.duplica
 # PostgreSQL then plans a connection's first claims alone. Through arrays, so that it counts with
 # ten jobs and goes by their keys; without them it counts with a tenth of the queue.
 NEXT: Final = """
-WITH near AS MATERIALIZED (
+near AS MATERIALIZED (
     SELECT ready.id, ready.owner, ready.priority, ready.start_tag, lane.room,
            row_number() OVER (PARTITION BY lane.long
                                   ORDER BY ready.priority DESC, ready.start_tag) AS place
-      FROM unnest((SELECT %(pipelines)s::text[])) AS served(pipeline)
-     CROSS JOIN (VALUES (false, %(slots)s::int), (true, %(long_slots)s::int)) AS lane(long, room)
+      FROM free CROSS JOIN unnest((SELECT %(pipelines)s::text[])) AS served(pipeline)
+     CROSS JOIN LATERAL (VALUES (false, free.slots), (true, free.long_slots)) AS lane(long, room)
      CROSS JOIN LATERAL (
            SELECT id, owner, priority, start_tag FROM jobs
             WHERE status = 'queued' AND run_at IS NULL AND pipeline = served.pipeline
@@ -186,7 +197,10 @@ picked AS MATERIALIZED (
       FROM (SELECT array_agg(id) AS ids, array_agg(owner) AS owners FROM chosen) AS all_chosen,
            unnest(all_chosen.ids, all_chosen.owners) AS one(id, owner)),
 """
-CLAIM: Final = NEXT + TAKE
+FREE: Final = """
+free AS MATERIALIZED (SELECT %(slots)s::int AS slots, %(long_slots)s::int AS long_slots),
+"""
+CLAIM: Final = "WITH" + FREE + NEXT + TAKE
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,6 +209,10 @@ class FreeSlots:
 
     slots: int
     long_slots: int
+
+    @property
+    def args(self) -> dict[str, int]:
+        return {"slots": self.slots, "long_slots": min(self.long_slots, self.slots)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,8 +240,7 @@ async def claim(
 ) -> list[Claimed]:
     """Take up to `slots` ready jobs: highest priority first, then the fair order."""
     room = FreeSlots(slots, slots) if isinstance(slots, int) else slots
-    args = Claimer(worker, pipelines, lease).args
-    args |= {"slots": room.slots, "long_slots": min(room.long_slots, room.slots)}
+    args = Claimer(worker, pipelines, lease).args | room.args
     async with conn.cursor(row_factory=class_row(Claimed)) as cur:
         return await (await cur.execute(CLAIM, args, prepare=True)).fetchall()
 

@@ -3,7 +3,7 @@
 import asyncio
 import json
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
@@ -18,6 +18,7 @@ from docmill.core.meters import Meter, measure_one
 from docmill.core.texts import make_storable
 from docmill.db.pool import Connection, Outage, Pool
 from docmill.queue import rows, spool
+from docmill.queue.claim import CLOCK, NEXT, NUMBER, TAKEN, Claimer, FreeSlots
 from docmill.queue.spool import KeptEnding
 from docmill.storage.contract import Store
 
@@ -47,13 +48,30 @@ FIRST_WAIT: Final = 0.2
 TELL_SECONDS: Final = 60.0
 
 
+@dataclass(frozen=True, slots=True)
+class NextClaim:
+    """What a worker claims in the statement that settles.
+
+    `ask` gives who takes how many now, or None; `doubt` is called where it is not known whether a
+    claim happened.
+    """
+
+    ask: Callable[[], tuple[Claimer, FreeSlots] | None]
+    begin: Callable[[Sequence[Claimed]], None]
+    doubt: Callable[[], None]
+
+
 class Settler:
     """One loop. `settle` returns when the ending is written: True if the job was still ours."""
 
-    def __init__(self, pool: Pool, store: Store | None = None) -> None:
+    def __init__(
+        self, pool: Pool, store: Store | None = None, next_claim: NextClaim | None = None
+    ) -> None:
         """`store` is where results are kept that the database can't be told of."""
         self._pool: Pool = pool
         self._store: Store | None = store
+        self._next: NextClaim | None = next_claim
+        self._is_claiming: bool = False
         self._kept: set[JobId] = set()
         self._unsettled: int = 0
         self._unsettled_since: float | None = None
@@ -73,6 +91,14 @@ class Settler:
                 measure_one(self._measure_wait),
             ),
         ]  # fmt: skip
+
+    @property
+    def claims_soon(self) -> bool:
+        """Whether what it writes now or next fills the free slots, or has looked at them."""
+        if self._outage.lasts:
+            return False
+        waiting = [one for one, _ in self._pending]
+        return self._is_claiming or (bool(waiting) and _are_bare(waiting))
 
     def _measure_wait(self) -> float:
         since = self._unsettled_since
@@ -134,10 +160,10 @@ class Settler:
         """One ending the database refuses must not hold up the others: then each goes alone."""
         if alone and len(batch) > 1:
             for item in batch:
-                await self._settle_all([item])
+                await self._settle_all([item], alone=True)
             return
         try:
-            moved = await self._write([settlement for settlement, _ in batch])
+            moved, claimed = await self._write([one for one, _ in batch], alone=alone)
         except REFUSALS as exc:
             if len(batch) > 1:
                 await self._settle_all(batch, alone=True)
@@ -147,26 +173,64 @@ class Settler:
         for settlement, written in batch:
             if not written.done():
                 written.set_result(settlement.job.id in moved)
+        self._begin(claimed)  # after those that ended, which leave their slots first
         await self._forget_endings([settlement for settlement, _ in batch])
 
-    async def _write(self, settlements: list[Settlement]) -> set[JobId]:
+    def _begin(self, claimed: Sequence[Claimed]) -> None:
+        if self._next and claimed:
+            self._next.begin(claimed)
+
+    async def _write(
+        self, settlements: list[Settlement], *, alone: bool
+    ) -> tuple[set[JobId], list[Claimed]]:
+        """The next jobs are claimed with it, unless endings go one by one or have rows.
+
+        Rows take their time, and who is claimed for must not wait for another owner's rows.
+        """
         failpoints.hit("settle.before")
-        # The rows of an ending are written with it or not at all.
-        alone = not any(done.move.rows for done in settlements)
-        connect = self._pool.statements if alone else self._pool.connection
-        async with connect() as conn:
+        if _are_bare(settlements):
+            written = await self._exchange(settlements, alone=alone)
+        else:
+            written = await self._write_with_rows(settlements), list[Claimed]()
+        failpoints.hit("settle.after")
+        return written
+
+    async def _write_with_rows(self, settlements: list[Settlement]) -> set[JobId]:
+        """The rows of an ending are written with it or not at all."""
+        async with self._pool.connection() as conn:
             moved = await write_settlements(conn, settlements)
             for done in settlements:
                 if done.job.id in moved and done.move.rows:
                     await rows.write_rows(conn, done.job, done.move.rows)
-        failpoints.hit("settle.after")
         return moved
+
+    async def _exchange(
+        self, settlements: list[Settlement], *, alone: bool
+    ) -> tuple[set[JobId], list[Claimed]]:
+        order = self._next.ask() if self._next and not alone else None
+        self._is_claiming = True
+        try:
+            async with self._pool.statements() as conn:
+                if order:
+                    return await exchange(conn, settlements, *order)
+                return await write_settlements(conn, settlements), []
+        except psycopg.Error:
+            if self._next and order:
+                self._next.doubt()
+            raise
+        finally:
+            self._is_claiming = False
+
+
+def _are_bare(settlements: Iterable[Settlement]) -> bool:
+    return not any(one.move.rows for one in settlements)
 
 
 # The fence: a row moves only while it is processing under the claim we hold. The status is looked
-# at after the row is locked, and in the CTE, so that the planner goes by primary key.
-SETTLE: Final = """
-WITH given AS MATERIALIZED (
+# at after the row is locked, and in the CTE, so that the planner goes by primary key. The ids come
+# as an array as well: PostgreSQL counts with ten of them, and does not read a small table instead.
+ENDED: Final = """
+given AS MATERIALIZED (
     SELECT * FROM jsonb_to_recordset(%(moves)s::jsonb) AS g(
         id uuid, claim int, goes text, outcome text, code text, message text, detail text,
         stack text, delay interval, refund boolean, keep interval, result_key text,
@@ -174,21 +238,15 @@ WITH given AS MATERIALIZED (
         memory_bytes bigint, call jsonb, reason text, reading_key text)),
 locked AS MATERIALIZED (
     SELECT jobs.id, jobs.claim, jobs.owner, jobs.status, jobs.leased_by
-      FROM jobs JOIN given ON jobs.id = given.id ORDER BY jobs.id FOR UPDATE OF jobs),
-held AS MATERIALIZED (
-    SELECT owner FROM owners WHERE owner IN (SELECT owner FROM locked) ORDER BY owner FOR UPDATE),
+      FROM unnest((SELECT %(ids)s::uuid[])) AS wanted(id) JOIN jobs ON jobs.id = wanted.id
+     ORDER BY jobs.id FOR UPDATE OF jobs),
 mine AS MATERIALIZED (
     SELECT given.*, locked.leased_by, locked.owner,
            row_number() OVER (PARTITION BY locked.owner ORDER BY given.id) AS place
       FROM given JOIN locked USING (id, claim)
-     WHERE locked.status = 'processing' AND (SELECT count(*) FROM held) > 0),
-clock AS (
-    UPDATE owners
-       SET changed_at = greatest(clock_timestamp(), changed_at + interval '1 microsecond')
-                        + (many.count - 1) * interval '1 microsecond'
-      FROM (SELECT owner, count(*) FROM mine GROUP BY owner) AS many
-     WHERE owners.owner = many.owner
-    RETURNING owners.owner, owners.changed_at),
+     WHERE locked.status = 'processing'),
+"""
+MOVED: Final = """
 moved AS (
     UPDATE jobs
        SET status = mine.goes,
@@ -239,7 +297,7 @@ forgotten AS (
     DELETE FROM answers USING mine WHERE answers.job_id = mine.id AND mine.goes <> 'queued'),
 done AS (
     DELETE FROM steps USING mine WHERE steps.job_id = mine.id AND mine.goes = 'complete'),
-told AS (
+noted AS (
     INSERT INTO job_events (job_id, kind, worker, meta)
     SELECT id,
            CASE WHEN goes <> 'queued' THEN goes WHEN refund THEN 'queued' ELSE 'retry' END,
@@ -249,13 +307,57 @@ told AS (
                'attempt', attempt_count, 'code', code, 'run_at', run_at,
                'duration_ms', duration_ms) || coalesce(call, '{}'))
       FROM moved)
-SELECT id FROM moved
 """
+CHANGING: Final = "changing AS (SELECT owner FROM mine),"
+MOVED_ALONE: Final = "SELECT id FROM moved"
+SETTLE: Final = "WITH" + ENDED + CHANGING + CLOCK + MOVED + MOVED_ALONE
 
 
 async def write_settlements(conn: Connection, settlements: Sequence[Settlement]) -> set[JobId]:
     """Write what was decided; the jobs that moved. The others belong to somebody else by now."""
     return await _write_moves(conn, [_as_row(settlement) for settlement in settlements])
+
+
+# Both at once: what has ended is settled, and the next jobs are taken, with one COMMIT. Jobs that
+# ended are locked first, because that may wait for others; a claim waits for nobody.
+FREE_AFTERWARDS: Final = """
+free AS MATERIALIZED (
+    SELECT %(slots)s::int AS slots, %(long_slots)s::int AS long_slots
+      FROM (SELECT count(*) FROM locked) AS those),
+"""
+BOTH_CHANGING: Final = """
+changing AS (SELECT owner FROM mine UNION ALL SELECT owner FROM numbered),
+"""
+MOVED_AND_CLAIMED: Final = """
+SELECT moved.id, t.id, t.document_id, t.owner, t.pipeline, t.mapping, t.options, t.duplicate_of,
+       t.claim, t.attempt_count, d.upload_key, d.original_filename, d.content_type, d.bytes,
+       d.sha256, t.long, d.source
+  FROM moved FULL JOIN (taken t JOIN documents d ON d.id = t.document_id) ON false
+ ORDER BY t.priority DESC, t.start_tag
+"""
+EXCHANGE: Final = (
+    "WITH"
+    + ENDED
+    + FREE_AFTERWARDS
+    + NEXT
+    + NUMBER
+    + BOTH_CHANGING
+    + CLOCK
+    + MOVED
+    + ","
+    + TAKEN
+    + MOVED_AND_CLAIMED
+)
+
+
+async def exchange(
+    conn: Connection, settlements: Sequence[Settlement], taker: Claimer, room: FreeSlots
+) -> tuple[set[JobId], list[Claimed]]:
+    """Settle these and claim into the free slots: the jobs that moved, and those that are ours."""
+    args = _settle_args([_as_row(one) for one in settlements]) | taker.args | room.args
+    rows = await (await conn.execute(EXCHANGE, args, prepare=True)).fetchall()
+    claimed = [Claimed(*row[1:]) for row in rows if row[0] is None]
+    return {row[0] for row in rows if row[0] is not None}, claimed
 
 
 async def write_kept_ending(conn: Connection, job: Claimed, ending: KeptEnding) -> bool:
@@ -267,10 +369,13 @@ async def write_kept_ending(conn: Connection, job: Claimed, ending: KeptEnding) 
 
 
 async def _write_moves(conn: Connection, moves: Sequence[dict[str, Any]]) -> set[JobId]:
-    given = [{name: value for name, value in move.items() if value is not None} for move in moves]
-    args = {"moves": json.dumps(given)}
-    rows = await (await conn.execute(SETTLE, args, prepare=True)).fetchall()
+    rows = await (await conn.execute(SETTLE, _settle_args(moves), prepare=True)).fetchall()
     return {row[0] for row in rows}
+
+
+def _settle_args(moves: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    given = [{name: value for name, value in move.items() if value is not None} for move in moves]
+    return {"moves": json.dumps(given), "ids": [move["id"] for move in moves]}
 
 
 def _as_row(given: Settlement) -> dict[str, Any]:

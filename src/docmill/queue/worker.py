@@ -127,7 +127,9 @@ class Worker:
             self._id, identity.host, identity.machine, identity.pid, rules.slots,
             rules.pipelines, __version__,
         )  # fmt: skip
-        self._settler: Settler = Settler(links.pool, links.store)
+        following = queue_settle.NextClaim(self._ask, self._begin, self._doubt)
+        self._settler: Settler = Settler(links.pool, links.store, following)
+        self._is_claiming: bool = False
         self._lanes: Lanes = lanes or make_lanes(rules)
         self._lanes.give_back = lambda job: self._keep(self._send_back(job))
         self._running: dict[JobId, tuple[Claimed, Run]] = {}
@@ -202,8 +204,15 @@ class Worker:
         if self._uncertain:
             await self._adopt()
         while not self._stopping.is_set() and (room := self._lanes.room).slots:
+            if self._settler.claims_soon and not self._is_shared:
+                await self._promote()
+                return poll  # the settled jobs wake us
             failpoints.hit("claim.before")
-            claimed, due = await self._claim(room)
+            self._is_claiming = True
+            try:
+                claimed, due = await self._claim(room)
+            finally:
+                self._is_claiming = False
             failpoints.hit("claim.after")
             self._begin(claimed)
             # Afterwards: who has just been told of a job does not wait for this.
@@ -212,6 +221,24 @@ class Worker:
         if self._stopping.is_set():
             return poll
         return min(poll, await self._fill_reserve() or poll)
+
+    @property
+    def _is_shared(self) -> bool:
+        """Whether a claim has to look at what other workers run."""
+        return self._rules.shares.concern(self._rules.claimable())
+
+    def _ask(self) -> tuple[claim.Claimer, FreeSlots] | None:
+        """What is to be claimed together with what is settled now."""
+        room = self._lanes.room
+        busy = self._is_claiming or self._uncertain or self._stopping.is_set()
+        if busy or not room.slots or self._is_shared:
+            return None
+        failpoints.hit("claim.before")
+        return claim.Claimer(self._id, self._rules.claimable(), self._rules.lease), room
+
+    def _doubt(self) -> None:
+        self._uncertain = True
+        self._wake.set()
 
     async def _claim(self, room: FreeSlots) -> tuple[list[Claimed], float | None]:
         """What was claimed; where nothing was, the seconds until a job is due."""
@@ -304,6 +331,8 @@ class Worker:
 
     def _begin(self, claimed: Sequence[Claimed]) -> None:
         for job in claimed:
+            if self._holds(job):  # it was adopted meanwhile
+                continue
             log.info(
                 "job.claimed", job=str(job.id), owner=job.owner, claim=job.claim,
                 pipeline=job.pipeline, worker=self._id,
@@ -315,6 +344,10 @@ class Worker:
             self._keep(self._work(job, run, reporter))
         if claimed:
             self._links.changes.ring()
+
+    def _holds(self, job: Claimed) -> bool:
+        held, _ = self._running.get(job.id, (None, None))
+        return held is not None and held.claim == job.claim
 
     def _make_reporter(self, job: Claimed) -> ProgressReporter:
         links = ReporterLinks(self._keep, lambda: self._drop(job), self._links.changes.ring)
