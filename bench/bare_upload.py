@@ -15,7 +15,7 @@ from granian.constants import HTTPModes, Interfaces
 from granian.http import HTTP1Settings
 
 from docmill.db.pool import Pool, open_pool
-from docmill.documents.accept import FileStage
+from docmill.documents.staging import FileStage
 from docmill.storage import open_store
 from docmill.storage.contract import Store
 from docmill.web import server

@@ -386,6 +386,10 @@ ROUTERS: Final = (
 )
 
 
+# Asked for most; found before all others.
+FIRST_ROUTES: Final = (status.route, upload.route)
+
+
 def create_web(
     services: App,
     config: WebConfig,
@@ -401,6 +405,7 @@ def create_web(
     shares = SharedRuns(sandbox)
     watched = watched or WatchedBuckets((WatchedBucket(owners.desk("trading")),))
     site.add(services.acceptor, live, Estimator(services.pool), SearchModel(embed))
+    site.add(upload.DiskGauge(services.store))
     site.add(shares, PageViews(shares, site), SignedLinks(services.store), watched)
     site.closers.append(live.close)
     site.metrics.rooms += [one(site.metrics) for one in (JobMetrics, TradeMetrics, WebhookMetrics)]
@@ -414,7 +419,7 @@ def create_web(
     routers = [*ROUTERS, *(plugins.resolve(one) for room in rooms for one in room.routers)]
     packages = [*PACKAGES, *(room.package for room in rooms if room.package)]
     running = [live.running(), watched.running()]
-    return application.create_app(site, routers, packages, running, [status.route])
+    return application.create_app(site, routers, packages, running, FIRST_ROUTES)
 
 
 def _create_site(services: App, config: WebConfig) -> Site:

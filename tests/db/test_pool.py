@@ -7,17 +7,16 @@ import psycopg
 import pytest
 
 from docmill.core.faults import DocmillError
-from docmill.db import pool as turning
+from docmill.db import turns as turning
 from docmill.db.pool import (
     Connection,
     Pool,
-    TurnQueue,
-    TurnQueueByKey,
     connection,
     open_pool,
     read_connection,
     write,
 )
+from docmill.db.turns import TurnQueue, TurnQueueByKey
 from waits import PATIENCE
 
 pytestmark = pytest.mark.anyio

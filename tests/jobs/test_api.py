@@ -11,14 +11,14 @@ from uuid import uuid4
 import httpx2
 import pytest
 
-from docmill.app import create_web
+from docmill.app import FIRST_ROUTES, create_web
 from docmill.core.jobs import JobId
 from docmill.db.pool import Pool
-from docmill.jobs import live, queries, status
+from docmill.jobs import live, queries
 from docmill.web.config import WebConfig
 from docmill.web.params import check_texts
 from road import claim
-from sites import SHOWN_COLUMNS, Site, a_pdf, complete, fail, rows, upload
+from sites import SHOWN_COLUMNS, Site, a_pdf, complete, fail, part, rows, upload
 
 pytestmark = pytest.mark.anyio
 
@@ -52,13 +52,16 @@ async def test_unknown_and_foreign_jobs_are_refused_on_every_route(
     assert await rows(pool, "jobs") == 1
 
 
-async def test_the_status_calls_by_itself_what_every_route_depends_on(
+async def test_the_first_routes_call_by_themselves_what_every_route_depends_on(
     client: httpx2.AsyncClient, site: Site
 ) -> None:
-    """Its route finds what its endpoint takes without FastAPI, so nothing may be added unseen."""
+    """They find what their endpoints take without FastAPI, so nothing may be added unseen."""
     web = create_web(site.services, WebConfig())
     assert [one.dependency for one in web.router.dependencies] == [check_texts]
-    assert list(inspect.signature(status.job_status).parameters) == ["job_id", "site", "owner"]
+    takes = [[*inspect.signature(one.endpoint).parameters] for one in FIRST_ROUTES]
+    assert takes == [["job_id", "site", "owner"], ["request", "site", "owner"]]
+    answer = await client.post("/api/upload?q=%00", files=[part()])
+    assert (answer.status_code, answer.json()["code"]) == (400, "BAD_REQUEST")
     job_id = await upload(client)
     for path in ("/api/jobs", "/api/job-status"):
         for address in (f"{path}/a%00b", f"{path}/{job_id}?q=%00"):

@@ -11,7 +11,8 @@ from docmill.core import owners
 from docmill.core.faults import DocmillError
 from docmill.core.owners import Owner
 from docmill.documents import accept as door
-from docmill.documents.accept import Accepted, Acceptor, FileStage, JobRequest
+from docmill.documents.accept import Accepted, Acceptor, JobRequest
+from docmill.documents.staging import FileStage
 
 LIMIT: Final = 5000
 ANN: Final = owners.user("ann")

@@ -5,6 +5,7 @@ import socket
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
+from uuid import UUID
 
 import httpx2
 import psycopg
@@ -13,6 +14,7 @@ import pytest
 from docmill.db.pool import open_pool
 from docmill.jobs import queries
 from docmill.web import server
+from docmill.web.middleware import make_request_id
 from sites import Site, fail, part, running, upload
 from waits import PATIENCE
 
@@ -32,6 +34,12 @@ async def test_every_answer_carries_the_security_headers(client: httpx2.AsyncCli
         assert headers["referrer-policy"] == "no-referrer"
         assert headers["x-request-id"]
         assert headers["cache-control"]
+
+
+async def test_a_request_has_a_random_uuid() -> None:
+    ids = [UUID(make_request_id()) for _ in range(64)]
+    assert {one.version for one in ids} == {4}
+    assert len(set(ids)) == len(ids)
 
 
 async def test_errors_are_problem_documents(client: httpx2.AsyncClient) -> None:

@@ -1,15 +1,13 @@
-"""Fair turns: so many at a time, the others wait in line, first come, first served."""
+"""The connections of a process, lent by turns; outages as faults, and writes tried again."""
 
 import asyncio
 import select
 import time
-from collections import deque
-from collections.abc import AsyncGenerator, Awaitable, Callable
-from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
+from contextlib import asynccontextmanager, contextmanager, suppress
 from datetime import timedelta
 from typing import Any, Final, TypeVar
-from weakref import WeakKeyDictionary, WeakValueDictionary
+from weakref import WeakKeyDictionary
 
 import psycopg
 import psycopg_pool
@@ -21,127 +19,8 @@ from docmill.core.faults import DocmillError
 from docmill.core.meters import Meter, measure_one
 from docmill.db import wall
 from docmill.db.absence import Absence
+from docmill.db.turns import TurnQueue
 from docmill.db.wall import EVERYTHING, UNSURE, View
-
-# Nobody in line waits longer than this after the last turn that ended well: then nothing moves.
-# With the wait for a lock that follows (see `pool`), an answer comes within 5 s.
-STILL: Final = 3.5
-# Patience is counted in looks, not by the clock: on a machine that lets us run but seldom each
-# look comes late, and so does everything that the line waits for.
-LOOK_SECONDS: Final = 0.1
-# A line that moves is waited in to its end; who finds it so long is told to come later.
-LONGEST_LINE: Final = 4000
-RETRY_AFTER: Final = 2
-
-
-@dataclass(frozen=True, slots=True)
-class _Waiter:
-    """In the line: taken at the look of this number."""
-
-    given: asyncio.Future[None]
-    look: int
-
-
-class TurnQueue:
-    """`turn` waits, or raises BUSY when the line does not move or is too long."""
-
-    def __init__(self, places: int) -> None:
-        self._free: int = places
-        self._line: deque[_Waiter] = deque()
-        self._looks: int = 0
-        self._moved: int = 0  # the look that the last turn ended well after
-        self._watching: asyncio.Task[None] | None = None
-        # For who watches: how often and how long somebody waited, and how many were sent away.
-        self.waits: int = 0
-        self.waited: float = 0.0
-        self.refused: int = 0
-
-    @property
-    def waiting(self) -> int:
-        return len(self._line)
-
-    @asynccontextmanager
-    async def turn(self) -> AsyncGenerator[None]:
-        await self._wait()
-        moved = True
-        try:
-            yield
-        except psycopg.Error:
-            moved = False
-            raise
-        finally:
-            self._leave(moved=moved)
-
-    async def _wait(self) -> None:
-        if self._free:
-            self._free -= 1
-            return
-        if len(self._line) >= LONGEST_LINE:
-            raise self._busy()
-        place = _Waiter(asyncio.get_running_loop().create_future(), self._looks)
-        self._line.append(place)
-        if self._watching is None:
-            self._watching = asyncio.create_task(self._watch())
-        self.waits += 1
-        began_at = time.monotonic()
-        try:
-            await place.given
-        except asyncio.CancelledError:
-            # The turn may have been given to who does not know it yet: it is given on.
-            if not place.given.cancelled() and place.given.exception() is None:
-                self._leave(moved=False)
-            raise
-        finally:
-            self.waited += time.monotonic() - began_at
-
-    def _leave(self, *, moved: bool) -> None:
-        if moved:
-            self._moved = self._looks
-        while self._line:
-            place = self._line.popleft()
-            if not place.given.done():
-                place.given.set_result(None)
-                return
-        self._free += 1
-
-    async def _watch(self) -> None:
-        """As long as somebody waits."""
-        try:
-            while self._line:
-                await asyncio.sleep(LOOK_SECONDS)
-                self._looks += 1
-                self._shed()
-        finally:
-            self._watching = None
-
-    def _shed(self) -> None:
-        """The first in line has waited longest; who has left is taken out on the way."""
-        while self._line:
-            first = self._line[0]
-            still = (self._looks - max(first.look, self._moved)) * LOOK_SECONDS
-            if not first.given.done() and still < STILL:
-                return
-            self._line.popleft()
-            if not first.given.done():
-                first.given.set_exception(self._busy())
-
-    def _busy(self) -> DocmillError:
-        self.refused += 1
-        return DocmillError("BUSY", f"{len(self._line)} in line", retryAfter=RETRY_AFTER)
-
-
-class TurnQueueByKey:
-    """One at a time for each key. Keys that nobody waits for are forgotten."""
-
-    def __init__(self) -> None:
-        self._known: WeakValueDictionary[str, TurnQueue] = WeakValueDictionary()
-
-    @asynccontextmanager
-    async def turn(self, key: str) -> AsyncGenerator[None]:
-        turns = self._known.setdefault(key, TurnQueue(1))
-        async with turns.turn():
-            yield
-
 
 log = structlog.get_logger()
 
@@ -293,12 +172,13 @@ class Pool(psycopg_pool.AsyncConnectionPool[Connection]):
         """
         return await self._get(timeout, EVERYTHING)
 
-    async def _get(self, timeout: float | None, view: View) -> Connection:  # noqa: ASYNC109
+    async def _get(self, timeout: float | None, view: View | None) -> Connection:  # noqa: ASYNC109
         task = asyncio.current_task()
         before = task.cancelling() if task else 0
         conn = await super().getconn(timeout)
         try:
-            await self._set_view(conn, view)
+            if view is not None:
+                await self._set_view(conn, view)
         except BaseException:
             await self.putconn(conn)
             raise
@@ -346,13 +226,25 @@ class Pool(psycopg_pool.AsyncConnectionPool[Connection]):
         finally:
             await self.putconn(conn)
 
+    @asynccontextmanager
+    async def lend_as_it_is(self) -> AsyncGenerator[tuple[Connection, View | None]]:
+        """For a statement that sets by itself what it may see: the view, None where none stands."""
+        conn = await self._take(None)
+        try:
+            async with committing_each(conn):
+                if not self._is_wall_known:
+                    await self.look_at_wall(conn)
+                yield conn, None if self._gap else wall.view_now()
+        finally:
+            await self.putconn(conn)
+
     async def _set_local_view(self, conn: Connection, view: View) -> None:
         if not self._is_wall_known:
             await self.look_at_wall(conn)
         if not self._gap:
             await wall.set_view(conn, view, local=True)
 
-    async def _take(self, view: View) -> Connection:
+    async def _take(self, view: View | None) -> Connection:
         """Asked for several times, each for a short while.
 
         After a moment in which the machine did not let us run, what we wait for is there a little
@@ -424,9 +316,43 @@ async def read_connection(pool: Pool) -> AsyncGenerator[Connection]:
 @asynccontextmanager
 async def connection(pool: Pool) -> AsyncGenerator[Connection]:
     """One transaction, for whoever answers to a person: outages become faults."""
-    try:
+    with _outages_as_faults(pool):
         async with pool.turns.turn(), pool.lend() as conn:
             yield conn
+
+
+@asynccontextmanager
+async def lone_statement(pool: Pool) -> AsyncGenerator[tuple[Connection, dict[str, Any]]]:
+    """For one statement that is a transaction by itself, which costs one way there and back.
+
+    With it go the terms that others set before: what it may see, and how long it waits for a lock.
+    Raises `CommitUnknownError` where the server did not say that it took back what was written.
+    """
+    began_at, is_sent = time.monotonic(), False
+    try:
+        with _outages_as_faults(pool):
+            async with pool.turns.turn(), pool.lend_as_it_is() as (conn, view):
+                left = max(WRITE_SECONDS - (time.monotonic() - began_at), LOCK_SECONDS)
+                terms: dict[str, Any] = {"patience": f"{left * 1000:.0f}ms"}
+                for name in ("owners", "desks", "role"):
+                    terms[name] = getattr(view, name) if view else None
+                is_sent = True
+                yield conn, terms
+    except DocmillError as exc:
+        if is_sent and exc.fault.code == "DATABASE_DOWN" and not _was_taken_back(exc.__cause__):
+            raise CommitUnknownError(exc.fault.code, exc.detail, **exc.facts) from exc
+        raise
+
+
+def _was_taken_back(exc: BaseException | None) -> bool:
+    """An ERROR ends the transaction; what is FATAL ends the session, perhaps after its commit."""
+    return isinstance(exc, psycopg.Error) and exc.diag.severity_nonlocalized == "ERROR"
+
+
+@contextmanager
+def _outages_as_faults(pool: Pool) -> Generator[None]:
+    try:
+        yield
     except (psycopg_pool.PoolTimeout, psycopg_pool.TooManyRequests) as exc:
         if pool.is_cut_off:
             raise DocmillError("DATABASE_DOWN", str(exc), retryAfter=60) from exc
@@ -450,7 +376,7 @@ async def write(pool: Pool, act: Callable[[Connection], Awaitable[T]]) -> T:
     `act` must do nothing but write to the database. Who came quickly to its turn may wait a little
     longer for a lock.
     """
-    return await try_again(lambda: _write(pool, act))
+    return await try_again(lambda: write_once(pool, act))
 
 
 async def read(pool: Pool, act: Callable[[Connection], Awaitable[T]]) -> T:
@@ -482,7 +408,8 @@ async def try_again(act: Callable[[], Awaitable[T]]) -> T:
     raise AssertionError("unreachable")
 
 
-async def _write(pool: Pool, act: Callable[[Connection], Awaitable[T]]) -> T:
+async def write_once(pool: Pool, act: Callable[[Connection], Awaitable[T]]) -> T:
+    """The same without a second try."""
     began_at = time.monotonic()
     committing = False
     try:

@@ -1,155 +1,51 @@
-"""A file on its way in: hashed and counted while it streams, invisible until it is accepted."""
+"""A file that was staged is accepted: checked, stored, and written down with its job."""
 
-import asyncio
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from enum import StrEnum
 from typing import Any, Final
-from uuid import UUID, uuid4
+from uuid import uuid4
 
 import structlog
 
+from docmill import tracing
 from docmill.core import failpoints
-from docmill.core.documents import (
-    BUCKET,
-    GuessedPages,
-    NewDocument,
-    clean_filename,
-    object_key,
-    upload_key,
-)
+from docmill.core.documents import BUCKET, NewDocument, clean_filename
 from docmill.core.faults import DocmillError
 from docmill.core.installed import PipelineCatalog
 from docmill.core.jobs import ENDED, DocumentId, Job, JobId, Schedule, Status
 from docmill.core.owners import Owner, OwnerKey
 from docmill.db import wall
 from docmill.db.notify import Notifier
-from docmill.db.pool import CommitUnknownError, Connection, Pool, TurnQueueByKey, connection, write
+from docmill.db.pool import (
+    CommitUnknownError,
+    Connection,
+    Pool,
+    connection,
+    read,
+    try_again,
+    write_once,
+)
+from docmill.db.turns import TurnQueueByKey
 from docmill.documents import assignments, queries, quotas
 from docmill.documents.assignments import OwnerChoices
-from docmill.documents.content_types import (
-    HEAD_BYTES,
-    TAIL_BYTES,
-    ZIP_HEADER,
-    check_field_request,
-    check_pipeline,
-    check_type,
-)
-from docmill.documents.sketch import PdfSketch
+from docmill.documents.at_once import BelievedChoices, add_at_once
+from docmill.documents.content_types import check_field_request, check_pipeline, check_type
+from docmill.documents.staging import StagedFile
 from docmill.queue import enqueue
 from docmill.queue.enqueue import Prerequisite
-from docmill.storage.contract import Store, Writer
+from docmill.storage.contract import Store
 from docmill.web.config import QuotaConfig
-
-BLOCK: Final = 1 << 20
-
-
-@dataclass(frozen=True, slots=True)
-class StagedFile:
-    """A file that has been read to its end and lies in the store without a name.
-
-    `tail`: the last bytes of an archive; nothing of other files.
-    """
-
-    id: UUID
-    key: str
-    filename: str
-    head: bytes
-    tail: bytes
-    bytes: int
-    sha256: str
-    guessed: GuessedPages
-    writer: Writer
-
-
-class AlreadyStored:
-    """Writes nothing: the bytes lie where they stay."""
-
-    async def write(self, chunk: bytes | bytearray | memoryview) -> None:
-        """They are there."""
-
-    async def commit(self) -> None:
-        """They are there."""
-
-    async def abort(self) -> None:
-        """They stay."""
-
-
-class FileStage:
-    """Takes chunks of any size and writes them in blocks, so that memory does not grow."""
-
-    def __init__(
-        self, store: Store | None, filename: str, *, max_bytes: int, document_id: UUID | None = None
-    ) -> None:
-        """Without a store the file is looked at alone: it stays in the bucket it came by."""
-        self.id: UUID = document_id or uuid4()
-        self.filename: str = filename
-        self.key: str = upload_key(self.id) if store else object_key(self.id)
-        self.head: bytes = b""
-        self.tail: bytes = b""
-        self.bytes: int = 0
-        self._max: int = max_bytes
-        self._store: Store | None = store
-        self._hash = hashlib.sha256()
-        self._sketch: PdfSketch = PdfSketch()
-        self._block: bytearray = bytearray()
-        self._writer: Writer | None = None
-
-    async def write(self, chunk: bytes | bytearray | memoryview) -> None:
-        """Raises TOO_LARGE with the first byte over the limit."""
-        self.bytes += len(chunk)
-        if self.bytes > self._max:
-            raise DocmillError("TOO_LARGE", maxSize=self._max)
-        if len(self.head) < HEAD_BYTES:
-            self.head += bytes(chunk[: HEAD_BYTES - len(self.head)])
-        if self.head.startswith(ZIP_HEADER):
-            self.tail = (self.tail + bytes(chunk[-TAIL_BYTES:]))[-TAIL_BYTES:]
-        self._block += chunk
-        if len(self._block) >= BLOCK:
-            await self._flush()
-
-    async def finish(self) -> StagedFile:
-        await self._flush()
-        assert self._writer is not None
-        return StagedFile(
-            id=self.id,
-            key=self.key,
-            filename=self.filename,
-            head=self.head,
-            tail=self.tail,
-            bytes=self.bytes,
-            sha256=self._hash.hexdigest(),
-            guessed=self._sketch.finish(),
-            writer=self._writer,
-        )
-
-    async def abort(self) -> None:
-        if self._writer:
-            await self._writer.abort()
-
-    async def _flush(self) -> None:
-        if self._writer is None:
-            self._writer = await self._store.writer(self.key) if self._store else AlreadyStored()
-        block, self._block = self._block, bytearray()
-        if len(block) >= BLOCK // 16:
-            await asyncio.to_thread(self._look, block)
-        else:
-            self._look(block)
-        if block:
-            await self._writer.write(block)
-
-    def _look(self, block: bytearray) -> None:
-        self._hash.update(block)
-        self._sketch.update(block)
-
 
 log = structlog.get_logger()
 
 PROFILE: Final = "profile"
+AT_ONCE: Final = Schedule()
+NO_QUOTAS: Final = QuotaConfig()
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,14 +62,15 @@ class Acceptor:
     # Of pipelines with a period of their own.
     keeps: Mapping[str, timedelta | None] = field(default_factory=dict[str, timedelta | None])
     turns: TurnQueueByKey = field(default_factory=TurnQueueByKey)
+    believed: BelievedChoices = field(default_factory=BelievedChoices)
 
 
 @dataclass(frozen=True, slots=True)
 class JobRequest:
     """What is to be done with a file, and for whom.
 
-    `preferred`: the owner's preferences go before our defaults. `choices`: the owner's, where they
-    were read just now.
+    `preferred`: the owner's preferences go before our defaults, as `prefer` says. `choices`: the
+    owner's, as they are or are believed to be.
     """
 
     owner: Owner
@@ -185,6 +82,7 @@ class JobRequest:
     options: Mapping[str, Any] = field(default_factory=dict[str, Any])
     meta: Mapping[str, Any] = field(default_factory=dict[str, Any])
     preferred: bool = False
+    prefer: Callable[["JobRequest", OwnerChoices], "JobRequest"] | None = None
     choices: OwnerChoices | None = None
     schedule: Schedule = field(default_factory=Schedule)
     quotas: QuotaConfig = field(default_factory=QuotaConfig)
@@ -219,17 +117,15 @@ async def accept(
 ) -> Accepted:
     """Check, store, write down. After this returns, the job survives any crash."""
     try:
-        check_pipeline(acceptor.catalog, wanted.pipeline, wanted.mapping)
-        check_field_request(acceptor.catalog, wanted.pipeline, wanted.options)
-        document = _describe_document(acceptor, staged, wanted)
+        plan = await _plan(acceptor, staged, wanted)
         await staged.writer.commit()
     except BaseException:
         await staged.writer.abort()
         raise
     failpoints.hit("accept.stored")
-    accepted = await _record(acceptor, document, wanted, position)
-    if accepted.job.document_id != document.id and not wanted.from_bucket:
-        await acceptor.store.delete(document.upload_key)
+    accepted = await _record(acceptor, plan, position)
+    if accepted.job.document_id != staged.id and not wanted.from_bucket:
+        await acceptor.store.delete(staged.key)
     failpoints.hit("accept.committed")
     acceptor.work.ring()
     acceptor.changes.ring()
@@ -237,10 +133,69 @@ async def accept(
         LOGGED[accepted.outcome],
         job=str(accepted.job.id),
         owner=wanted.owner.key,
-        pipeline=wanted.pipeline,
+        pipeline=accepted.job.requested_pipeline,
         source=wanted.source,
     )
     return accepted
+
+
+@dataclass(frozen=True, slots=True)
+class UploadPlan:
+    """What becomes of a file. `sure`: not by what its owner is only believed to have chosen."""
+
+    staged: StagedFile
+    document: NewDocument
+    asked: JobRequest  # before the owner's preferences
+    wanted: JobRequest
+    sure: bool
+
+
+async def _plan(acceptor: Acceptor, staged: StagedFile, asked: JobRequest) -> UploadPlan:
+    """Raises what keeps the file out, after a look at what its owner has chosen."""
+    if _is_plain(acceptor, asked):
+        with suppress(DocmillError):
+            believed = acceptor.believed.find(asked.owner.key)
+            return _plan_by(acceptor, staged, asked, believed, sure=False)
+    return await _plan_surely(acceptor, staged, asked)
+
+
+async def _plan_surely(acceptor: Acceptor, staged: StagedFile, asked: JobRequest) -> UploadPlan:
+    if asked.prefer is None:  # what it takes of them is read when it is written down
+        return _plan_by(acceptor, staged, asked, None, sure=True)
+    choices = await read(
+        acceptor.pool, lambda conn: assignments.read_choices(conn, asked.owner.key)
+    )
+    acceptor.believed.note(asked.owner.key, choices)
+    return _plan_by(acceptor, staged, asked, choices, sure=True)
+
+
+def _plan_by(
+    acceptor: Acceptor,
+    staged: StagedFile,
+    asked: JobRequest,
+    choices: OwnerChoices | None,
+    *,
+    sure: bool,
+) -> UploadPlan:
+    wanted = replace(asked, choices=choices)
+    if choices and asked.prefer:
+        wanted = asked.prefer(wanted, choices)
+    check_pipeline(acceptor.catalog, wanted.pipeline, wanted.mapping)
+    check_field_request(acceptor.catalog, wanted.pipeline, wanted.options)
+    document = _describe_document(acceptor, staged, wanted)
+    return UploadPlan(staged, document, asked, wanted, sure)
+
+
+def _is_plain(acceptor: Acceptor, asked: JobRequest) -> bool:
+    """Whether a job is all that comes of it, so that one statement can write it down."""
+    return not (
+        acceptor.shared_dedupe
+        or asked.from_bucket
+        or asked.request_key
+        or asked.schedule != AT_ONCE
+        or asked.quotas != NO_QUOTAS
+        or tracing.is_on()
+    )
 
 
 def _describe_document(acceptor: Acceptor, staged: StagedFile, wanted: JobRequest) -> NewDocument:
@@ -259,23 +214,72 @@ def _describe_document(acceptor: Acceptor, staged: StagedFile, wanted: JobReques
     )
 
 
-async def _record(
-    acceptor: Acceptor, document: NewDocument, wanted: JobRequest, position: int
-) -> Accepted:
+async def _record(acceptor: Acceptor, plan: UploadPlan, position: int) -> Accepted:
+    wanted, document = plan.wanted, plan.document
+    writing = Writing(acceptor, plan, position)
     try:
         # Those who send the same bytes wait here, not inside the database with a connection each.
         async with acceptor.turns.turn(f"{wanted.owner.key} {document.sha256}"):
             # Where results are shared, anybody's job over the same content is looked for.
             with wall.beyond() if acceptor.shared_dedupe else nullcontext():
-                return await write(
-                    acceptor.pool, lambda conn: _decide(conn, acceptor, document, wanted, position)
-                )
+                return await try_again(writing.write)
     except CommitUnknownError as exc:
         return await _resolve_commit(acceptor, document, exc)
     except DocmillError:
-        if not wanted.from_bucket:  # another poller may have come to this very key
+        # Another poller may have come to this very key; what is written late needs its file.
+        if not wanted.from_bucket and not writing.is_unsure:
             await acceptor.store.delete(document.upload_key)
         raise
+
+
+class Writing:
+    """A file's job on its way into the database: at once if it is plain, else step by step.
+
+    `is_unsure`: a connection broke, and perhaps the job was written, or will be. Step by step it
+    is then found, by its content, or is there first.
+    """
+
+    def __init__(self, acceptor: Acceptor, plan: UploadPlan, position: int) -> None:
+        self._acceptor: Acceptor = acceptor
+        self._plan: UploadPlan = plan
+        self._position: int = position
+        self.is_unsure: bool = False
+
+    async def write(self) -> Accepted:
+        acceptor = self._acceptor
+        if not self._plan.sure and not self.is_unsure and (job := await self._write_at_once()):
+            return Accepted(job, AcceptOutcome.CREATED)
+        if not self._plan.sure:
+            self._plan = await _plan_surely(acceptor, self._plan.staged, self._plan.asked)
+        plan, position = self._plan, self._position
+        accepted = await write_once(
+            acceptor.pool,
+            lambda conn: _decide(conn, acceptor, plan.document, plan.wanted, position),
+        )
+        if self.is_unsure and accepted.job.document_id == plan.document.id:
+            return Accepted(accepted.job, AcceptOutcome.CREATED)
+        return accepted
+
+    async def _write_at_once(self) -> Job | None:
+        """None where it takes more than one statement: its content is known already, say."""
+        acceptor, plan = self._acceptor, self._plan
+        believed = plan.wanted.choices
+        assert believed is not None
+        wanted = _choose(acceptor, plan.wanted, believed)
+        job = _describe_job(plan.document, wanted, None)
+        keep = acceptor.keeps.get(wanted.pipeline, acceptor.keep)
+        try:
+            added = await add_at_once(
+                acceptor.pool, plan.document, job, keep=keep, believed=believed
+            )
+        except CommitUnknownError as exc:
+            self.is_unsure = True
+            raise DocmillError(exc.fault.code, exc.detail, **exc.facts) from exc
+        if isinstance(added, OwnerChoices):
+            acceptor.believed.note(wanted.owner.key, added)
+            self._plan = _plan_by(acceptor, plan.staged, plan.asked, added, sure=False)
+            return await self._write_at_once()
+        return added
 
 
 async def _resolve_commit(
@@ -326,10 +330,16 @@ async def _apply_choices(conn: Connection, acceptor: Acceptor, wanted: JobReques
     And with the owner's profile as it is now: the job keeps it, so it gives the same result again.
     A profile that says nothing leaves no trace; the job's key is then the one it always had.
     """
+    if not acceptor.catalog.mappings.get(wanted.pipeline):
+        return wanted
+    choices = wanted.choices or await assignments.read_choices(conn, wanted.owner.key)
+    return _choose(acceptor, wanted, choices)
+
+
+def _choose(acceptor: Acceptor, wanted: JobRequest, choices: OwnerChoices) -> JobRequest:
     known = acceptor.catalog.mappings.get(wanted.pipeline)
     if not known:
         return wanted
-    choices = wanted.choices or await assignments.read_choices(conn, wanted.owner.key)
     mapping = wanted.mapping or choices.choose_mapping(known) or known[0]
     told = {PROFILE: choices.profile} if choices.profile else {}
     return replace(wanted, mapping=mapping, options={**wanted.options, **told})
@@ -406,8 +416,20 @@ async def _create(
         )
     keep = acceptor.keeps.get(wanted.pipeline, acceptor.keep)
     keep = None if wanted.from_bucket else keep
+    job = _describe_job(document, wanted, original)
+    # Sent together, answered together: each needs nothing that another tells.
+    async with conn.pipeline():
+        await queries.insert_document(conn, wanted.owner.key, document, keep=keep)
+        await enqueue.add_job(conn, job)
+        await enqueue.enqueue(conn, job)
+        return Accepted(await _load_job(conn, job.id), AcceptOutcome.CREATED)
+
+
+def _describe_job(
+    document: NewDocument, wanted: JobRequest, original: JobId | None
+) -> enqueue.NewJob:
     asked = wanted.owner.priority if wanted.priority is None else wanted.priority
-    job = enqueue.NewJob(
+    return enqueue.NewJob(
         id=JobId(uuid4()),
         document_id=document.id,
         owner=wanted.owner.key,
@@ -419,12 +441,6 @@ async def _create(
         duplicate_of=original,
         schedule=wanted.schedule,
     )
-    # Sent together, answered together: each needs nothing that another tells.
-    async with conn.pipeline():
-        await queries.insert_document(conn, wanted.owner.key, document, keep=keep)
-        await enqueue.add_job(conn, job)
-        await enqueue.enqueue(conn, job)
-        return Accepted(await _load_job(conn, job.id), AcceptOutcome.CREATED)
 
 
 async def _load_job(conn: Connection, job_id: JobId) -> Job:

@@ -13,24 +13,14 @@ from psycopg.rows import class_row
 from docmill.core.owners import OwnerKey
 from docmill.db.pool import Connection
 
-# An owner's own comes before a share of all, the last before earlier ones. The same owners are in
-# a share whenever it is asked for, and stay in it when it grows.
-READ_CHOICES: Final = """
-SELECT ARRAY(SELECT mapping FROM mapping_assignments
-              WHERE revoked_at IS NULL
-                AND (owner = %(owner)s
-                     OR abs(hashtextextended(mapping || ' ' || %(owner)s, 0) %% 100) < percent)
-              ORDER BY owner IS NULL, id DESC),
-       coalesce(profile, '{}'), coalesce(preferences, '{}')
-  FROM (VALUES (1)) AS always LEFT JOIN owners ON owner = %(owner)s
-"""
+READ_CHOICES: Final = "SELECT docmill_choices(%s)"
 
 
 @dataclass(frozen=True, slots=True)
 class OwnerChoices:
     """The mappings assigned to an owner, the first before others; and what the owner told."""
 
-    assigned: Sequence[str] = ()
+    assigned: Sequence[str] = field(default_factory=list[str])
     profile: Mapping[str, Any] = field(default_factory=dict[str, Any])
     preferences: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
@@ -41,9 +31,9 @@ class OwnerChoices:
 
 async def read_choices(conn: Connection, owner: OwnerKey) -> OwnerChoices:
     """Nothing of an owner who was never here but what goes to a share of all."""
-    row = await (await conn.execute(READ_CHOICES, {"owner": owner})).fetchone()
+    row = await (await conn.execute(READ_CHOICES, (owner,))).fetchone()
     assert row is not None
-    return OwnerChoices(*row)
+    return OwnerChoices(**row[0])
 
 
 @dataclass(frozen=True, slots=True)

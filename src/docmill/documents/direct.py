@@ -23,8 +23,8 @@ from docmill.core.owners import Owner, OwnerKey
 from docmill.core.texts import clean_text
 from docmill.db import wall
 from docmill.db.pool import Connection
-from docmill.documents.accept import BLOCK, FileStage, StagedFile
 from docmill.documents.links import SignedLinks
+from docmill.documents.staging import BLOCK, FileStage, StagedFile
 from docmill.storage.contract import SignedPut, Store
 
 # How long the bytes may be put; who began in time may take as long as it takes.

@@ -12,7 +12,7 @@ import httpx2
 
 from docmill.core.cleanup import on_failure
 from docmill.core.faults import DocmillError
-from docmill.documents.accept import FileStage, StagedFile
+from docmill.documents.staging import FileStage, StagedFile
 from docmill.services.outbound import OutboundClient, read_rules
 from docmill.storage.contract import Store
 from docmill.web.config import WebConfig

@@ -22,7 +22,7 @@ from docmill.core.owners import Owner
 from docmill.core.texts import strip_invisible
 from docmill.db.pool import connection
 from docmill.documents import accept, buckets, sources
-from docmill.documents.accept import Acceptor, FileStage, JobRequest
+from docmill.documents.accept import Acceptor, JobRequest
 from docmill.documents.buckets import BucketObject, FoundObject, ObjectChange, ObjectOwner
 from docmill.documents.places import (
     ARCHIVE,
@@ -34,6 +34,7 @@ from docmill.documents.places import (
     processing_key,
 )
 from docmill.documents.sources import NewSource
+from docmill.documents.staging import FileStage
 from docmill.queue import enqueue
 from docmill.storage.contract import ObjectInfo, Store
 from docmill.storage.names import display_name, is_hidden

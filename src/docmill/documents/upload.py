@@ -17,10 +17,10 @@ from docmill.core.faults import DocmillError
 from docmill.core.installed import PipelineCatalog
 from docmill.core.jobs import JobId, Schedule
 from docmill.documents import content_types
-from docmill.documents.accept import FileStage, StagedFile
 from docmill.documents.content_types import HEAD_BYTES
 from docmill.documents.fetch import fetch_file
 from docmill.documents.multipart import LONGEST_FIELD, BodyLimits, FormReader
+from docmill.documents.staging import FileStage, StagedFile
 from docmill.services.outbound import LONGEST_URL
 from docmill.storage.contract import Store
 from docmill.web.config import WebConfig

@@ -138,6 +138,9 @@ FRESH_SECONDS: Final = 10.0
 QUEUE_SECONDS: Final = 1.0
 # A job that is new here was perhaps put before others.
 NEW_JOB_SECONDS: Final = 0.5
+# A long queue takes long to look at: no more than this share of the time, but every few seconds.
+LOOKING_SHARE: Final = 0.02
+LONGEST_REST: Final = 5.0
 
 
 NOTHING_RAN: Final = History()
@@ -207,9 +210,12 @@ class Estimator:
             return None
         if self._must_ask(job):
             # Said before asking, so that a hundred requests at once ask once.
-            self._ask_again_at = time.monotonic() + NEW_JOB_SECONDS
+            began_at = time.monotonic()
+            self._ask_again_at = began_at + NEW_JOB_SECONDS
             with suppress(DocmillError), wall.beyond():
                 self._pace = await self._measure_pace(job.requested_pipeline)
+            rest = min((time.monotonic() - began_at) / LOOKING_SHARE, LONGEST_REST)
+            self._ask_again_at = max(self._ask_again_at, time.monotonic() + rest)
         return self._pace.seconds_left(job)
 
     def _must_ask(self, job: Job) -> bool:

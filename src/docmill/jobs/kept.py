@@ -8,6 +8,7 @@ told then what was true before. What was kept before we could not hear of change
 import time
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from functools import lru_cache
 from typing import Final
 
 from prometheus_client import Counter
@@ -122,7 +123,13 @@ def _unpack(packed: bytes) -> KeptAnswer | None:
     """Nothing where somebody else wrote what is there."""
     head, _, body = packed.partition(b"\n")
     try:
-        at, version, owner = head.decode().split(" ", 2)
-        return KeptAnswer(OwnerKey(owner), version, body, float(at))
+        at, version, owner = _read_head(head)
     except ValueError:
         return None
+    return KeptAnswer(owner, version, body, at)
+
+
+@lru_cache(maxsize=4096)
+def _read_head(head: bytes) -> tuple[float, str, OwnerKey]:
+    at, version, owner = head.decode().split(" ", 2)
+    return float(at), version, OwnerKey(owner)

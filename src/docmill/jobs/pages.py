@@ -22,7 +22,8 @@ from docmill.core.summaries import APPROVED, CHECK, STATE, TO_CHECK
 from docmill.db.pool import Connection, read_connection
 from docmill.documents import accept
 from docmill.documents import upload as uploads
-from docmill.documents.accept import Acceptor, FileStage, JobRequest
+from docmill.documents.accept import Acceptor, JobRequest
+from docmill.documents.staging import FileStage
 from docmill.jobs import events, params, queries
 from docmill.jobs.api import JobModel, build_job
 from docmill.jobs.estimator import Estimator

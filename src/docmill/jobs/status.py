@@ -8,8 +8,8 @@ then, and when the database can't be asked.
 import asyncio
 import json
 from collections.abc import AsyncIterator
-from dataclasses import dataclass, field
 from datetime import datetime
+from functools import lru_cache
 from typing import Any, Final, cast
 from uuid import UUID
 
@@ -35,17 +35,13 @@ from docmill.queue.enqueue import find_own_job
 from docmill.storage.checked import CheckedObject
 from docmill.web import problems
 from docmill.web.params import check_texts
-from docmill.web.site import CurrentOwner, CurrentSite, Site, find_site, identify_owner
+from docmill.web.responses import EncodedJson
+from docmill.web.site import CurrentOwner, CurrentSite, Site, identify_owner
 
-Rows = dict[JobId, StatusFacts]
+MOST_KEPT: Final = 4096
 
-
-@dataclass(eq=False, slots=True)
-class _Question:
-    """Jobs that are asked for together."""
-
-    ids: set[JobId] = field(default_factory=set[JobId])
-    answer: asyncio.Task[Rows] | None = None
+# Those who wait for one row each, by its job.
+Waiting = dict[JobId, list[asyncio.Future[StatusFacts | None]]]
 
 
 class StatusReader:
@@ -57,48 +53,70 @@ class StatusReader:
 
     def __init__(self, pool: Pool) -> None:
         self._pool: Pool = pool
-        self._next: dict[View, _Question] = {}
-        self._under_way: dict[View, asyncio.Task[Rows]] = {}
+        self._next: dict[View, Waiting] = {}
+        self._asking: dict[View, asyncio.Task[None]] = {}
 
     async def find(self, job_id: str) -> StatusFacts | None:
         """None for a job that is not there or hidden from who asks."""
-        try:
-            wanted = JobId(UUID(job_id))
-        except ValueError:
+        wanted = parse_job_id(job_id)
+        if wanted is None:
             return None
         view = wall.view_now()
-        question = self._next.get(view)
-        if question is None:
-            question = self._next[view] = _Question()
-            question.answer = asyncio.create_task(self._ask(view, question))
-            question.answer.add_done_callback(_look_at_end)
-        question.ids.add(wanted)
-        assert question.answer
-        return (await asyncio.shield(question.answer)).get(wanted)
+        waiting = self._next.get(view)
+        if waiting is None:
+            waiting = self._next[view] = {}
+            if view not in self._asking:
+                self._asking[view] = asyncio.create_task(self._ask_all(view))
+        answer: asyncio.Future[StatusFacts | None] = asyncio.get_running_loop().create_future()
+        waiting.setdefault(wanted, []).append(answer)
+        return await answer
 
-    async def _ask(self, view: View, question: _Question) -> Rows:
+    async def _ask_all(self, view: View) -> None:
+        """One statement after the other, for as long as somebody waits."""
         try:
-            if before := self._under_way.get(view):
-                await asyncio.wait({before})
-            async with self._pool.absence.refused(), read_connection(self._pool) as conn:
-                self._close(view, question)
-                return await queries.read_statuses(conn, question.ids)
+            while view in self._next:
+                await self._ask(view)
         finally:
-            self._close(view, question)
-            if self._under_way.get(view) is question.answer:
-                del self._under_way[view]
+            del self._asking[view]
+            _give_up(self._next.pop(view, {}), asyncio.CancelledError())
 
-    def _close(self, view: View, question: _Question) -> None:
-        """Who comes from now on is for the next one."""
-        if self._next.get(view) is question and question.answer:
-            del self._next[view]
-            self._under_way[view] = question.answer
+    async def _ask(self, view: View) -> None:
+        """Who comes when the connection is there and the statement leaves is for the next one."""
+        waiting: Waiting = {}
+        try:
+            async with self._pool.absence.refused(), read_connection(self._pool) as conn:
+                waiting = self._next.pop(view)
+                rows = await queries.read_statuses(conn, waiting)
+        except BaseException as exc:
+            _give_up(waiting or self._next.pop(view), exc)
+            if not isinstance(exc, Exception):
+                raise
+            return
+        for job_id, answers in waiting.items():
+            row = rows.get(job_id)
+            for answer in answers:
+                if not answer.done():
+                    answer.set_result(row)
 
 
-def _look_at_end(task: asyncio.Task[Rows]) -> None:
-    """Whoever waited has the exception; perhaps nobody waits any more."""
-    if not task.cancelled():
-        task.exception()
+def _give_up(waiting: Waiting, exc: BaseException) -> None:
+    """Whoever still waits is told why there is no answer."""
+    for answer in (one for answers in waiting.values() for one in answers):
+        if answer.done():
+            continue
+        if isinstance(exc, asyncio.CancelledError):
+            answer.cancel()
+        else:
+            answer.set_exception(exc)
+
+
+@lru_cache(maxsize=MOST_KEPT)
+def parse_job_id(text: str) -> JobId | None:
+    """The same ids are asked for again and again."""
+    try:
+        return JobId(UUID(text))
+    except ValueError:
+        return None
 
 
 class StatusRoute(APIRoute):
@@ -111,10 +129,11 @@ class StatusRoute(APIRoute):
         if scope["method"] not in self.methods:
             await super().handle(scope, receive, send)
             return
-        request = Request(scope, receive)
-        await check_texts(request)  # as with every route of the application
-        site, owner = await find_site(request), await identify_owner(request)
-        response = await self.endpoint(request.path_params["job_id"], site, owner)
+        request, job_id = Request(scope, receive), scope["path_params"]["job_id"]
+        if scope["query_string"] or parse_job_id(job_id) is None:
+            await check_texts(request)  # as with every route of the application
+        site, owner = scope["app"].state.site, await identify_owner(request)
+        response = await self.endpoint(job_id, site, owner)
         await response(scope, receive, send)
 
 
@@ -158,16 +177,16 @@ async def job_status(job_id: str, site: CurrentSite, owner: CurrentOwner) -> Res
             if kept.is_of(owner.key, row.updated_at if row else None):
                 answers.count(hit=True)
                 await answers.confirm(job_id, kept)
-                return _json(kept.body)
+                return EncodedJson(kept.body)
             await answers.forget(job_id)
         answers.count(hit=False)
         if row is None or row.owner != owner.key:
             row = await _require_job(site, owner, job_id)
         if row.status in ENDED:
             return await _answer_ended(site, row)
-        return _json(json.dumps(_status_facts(row)).encode())
+        return EncodedJson(_encode(row))
     except DocmillError as exc:
-        return _json(await answers.bridge(exc, job_id, owner.key))
+        return EncodedJson(await answers.bridge(exc, job_id, owner.key))
 
 
 route: Final = cast(StatusRoute, router.routes[0])
@@ -193,7 +212,7 @@ async def _answer_ended(site: Site, job: StatusFacts | Job) -> Response:
             body = b"".join([piece async for piece in pieces])
     answer = KeptAnswer(job.owner, job.updated_at.isoformat(), body)
     await site.find(KeptStatuses).keep(str(job.id), answer)
-    return _json(body)
+    return EncodedJson(body)
 
 
 async def _find_result(site: Site, job: StatusFacts | Job) -> StoredResult | None:
@@ -203,8 +222,19 @@ async def _find_result(site: Site, job: StatusFacts | Job) -> StoredResult | Non
         return await results.find_result(conn, job.id, "data")
 
 
-def _json(body: bytes) -> Response:
-    return Response(body, media_type="application/json")
+def _encode(row: StatusFacts | Job) -> bytes:
+    """The answer about a job that has not ended."""
+    return _encode_row(row) if isinstance(row, StatusFacts) else _encode_facts(row)
+
+
+@lru_cache(maxsize=MOST_KEPT)
+def _encode_row(row: StatusFacts) -> bytes:
+    """Of a row that is as it was, the answer is as it was."""
+    return _encode_facts(row)
+
+
+def _encode_facts(job: StatusFacts | Job) -> bytes:
+    return json.dumps(_status_facts(job)).encode()
 
 
 def _status_facts(job: StatusFacts | Job) -> dict[str, Any]:

@@ -1,40 +1,69 @@
 """POST /api/upload and POST /documents: files come in and become jobs."""
 
 import math
+import time
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, ClassVar, Final
+from functools import partial
+from typing import Any, ClassVar, Final, cast
 from uuid import UUID
 
 from fastapi import APIRouter
+from fastapi.routing import APIRoute
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 from starlette.requests import Request
+from starlette.types import Receive, Scope, Send
 
 from docmill.core import field_request
 from docmill.core.documents import clean_filename
 from docmill.core.faults import DocmillError
+from docmill.core.installed import PipelineCatalog
 from docmill.core.jobs import DocumentId
 from docmill.core.owners import Owner
-from docmill.db.pool import read, read_connection, write
+from docmill.db.pool import read_connection, write
 from docmill.documents import accept, queries, quotas
 from docmill.documents import upload as uploads
-from docmill.documents.accept import Accepted, Acceptor, AcceptOutcome, JobRequest, StagedFile
-from docmill.documents.assignments import read_choices
+from docmill.documents.accept import Accepted, Acceptor, AcceptOutcome, JobRequest
+from docmill.documents.assignments import OwnerChoices
 from docmill.documents.multipart import LONGEST_FIELD
+from docmill.documents.staging import StagedFile
 from docmill.documents.upload import ReceivedUpload, RefusedFile
 from docmill.jobs.api import JobModel, UploadedDocument, build_document, build_job
 from docmill.jobs.estimator import Estimator
 from docmill.jobs.preferences import apply_preferences, parse_preferences
 from docmill.services.outbound import LONGEST_URL
+from docmill.storage.contract import Store
 from docmill.web import problems
 from docmill.web.config import QuotaConfig
 from docmill.web.limits import Grant, RequestSender
-from docmill.web.site import CurrentOwner, CurrentSite, Site
+from docmill.web.params import check_texts
+from docmill.web.responses import EncodedJson
+from docmill.web.site import CurrentOwner, CurrentSite, Site, identify_owner
 
-router = APIRouter(tags=["upload"])
+
+class UploadRoute(APIRoute):
+    """What its endpoint takes is found here, and its answer is encoded once.
+
+    The endpoint's signature still says what the description of the API tells.
+    """
+
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["method"] not in self.methods:
+            await super().handle(scope, receive, send)
+            return
+        request = Request(scope, receive)
+        await check_texts(request)  # as with every route of the application
+        owner = await identify_owner(request)
+        answer: UploadAnswer = await self.endpoint(request, scope["app"].state.site, owner)
+        encoded = answer.model_dump_json(by_alias=True, exclude_unset=True).encode()
+        await EncodedJson(encoded)(scope, receive, send)
+
+
+router = APIRouter(tags=["upload"], route_class=UploadRoute)
 
 NO_QUOTAS: Final = QuotaConfig()
+GAUGE_SECONDS: Final = 0.2
 
 SAYS: Final = {
     AcceptOutcome.CREATED: "File received and queued for conversion",
@@ -165,6 +194,9 @@ async def send_documents(request: Request, site: CurrentSite, owner: CurrentOwne
     return combine_outcomes(outcomes)
 
 
+route: Final = cast(UploadRoute, router.routes[0])
+
+
 async def take_in(
     request: Request, site: Site, wanted: JobRequest, context: uploads.UploadContext | None = None
 ) -> list[FileOutcome]:
@@ -193,8 +225,26 @@ async def check_sender(request: Request, site: Site, owner: Owner) -> RequestSen
     return sender
 
 
+class DiskGauge:
+    """How full the store is, as of a moment ago: a burst of uploads looks once.
+
+    The limit is far below full, and a disk that is full refuses what is written to it anyway.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._store: Store = store
+        self._until: float = 0.0
+        self._fullness: float | None = None
+
+    async def measure(self) -> float | None:
+        if time.monotonic() >= self._until:
+            self._fullness = await self._store.fullness()
+            self._until = time.monotonic() + GAUGE_SECONDS
+        return self._fullness
+
+
 async def check_disk(site: Site) -> None:
-    fullness = await site.store.fullness()
+    fullness = await site.find(DiskGauge).measure()
     if fullness is not None and fullness > site.config.disk_limit:
         raise DocmillError("DISK_FULL", f"{fullness:.0%} used", retryAfter=60)
 
@@ -264,11 +314,8 @@ async def accept_received(
         options=asked.options,
         schedule=asked.schedule,
     )
-    try:
-        wanted = await _prefer(site, wanted, asked.pipeline)
-    except BaseException:
-        await received.abort()
-        raise
+    if wanted.preferred:
+        wanted = replace(wanted, prefer=partial(_prefer, site.catalog, asked.pipeline))
     outcomes: list[FileOutcome] = []
     for position, file in enumerate(received.files):
         try:
@@ -284,12 +331,10 @@ async def accept_received(
     return outcomes
 
 
-async def _prefer(site: Site, wanted: JobRequest, asked: str | None) -> JobRequest:
-    if not wanted.preferred:
-        return wanted
-    choices = await read(site.pool, lambda conn: read_choices(conn, wanted.owner.key))
-    preferred = parse_preferences(choices.preferences)
-    return apply_preferences(replace(wanted, choices=choices), preferred, site.catalog, asked)
+def _prefer(
+    catalog: PipelineCatalog, asked: str | None, wanted: JobRequest, choices: OwnerChoices
+) -> JobRequest:
+    return apply_preferences(wanted, parse_preferences(choices.preferences), catalog, asked)
 
 
 async def _accept(

@@ -6,9 +6,11 @@ from typing import Any, Final
 
 from fastapi import APIRouter, Depends, FastAPI
 from fastapi.exceptions import RequestValidationError
+from fastapi.middleware.asyncexitstack import AsyncExitStackMiddleware
 from fastapi.routing import APIRoute
 from fastapi.telemetry import TelemetryConfig
 from starlette.exceptions import HTTPException
+from starlette.middleware.exceptions import ExceptionMiddleware
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -35,24 +37,28 @@ NO_TELEMETRY: Final[TelemetryConfig] = {"tracing": False, "metrics": False, "log
 
 
 class FirstRoutes:
-    """Routes that are found by how their address begins, before FastAPI looks for any.
+    """Routes that are found by their address or how it begins, before FastAPI looks for any.
 
-    Looking takes it longer than a polled route takes to answer. Such a route is a GET, has one
-    parameter at its end, and finds what its endpoint takes by itself.
+    Looking takes it longer than a polled route takes to answer. Such a route has one method and at
+    most one parameter, at its end, and finds what its endpoint takes by itself.
     """
 
     def __init__(self, app: ASGIApp, routes: Iterable[APIRoute]) -> None:
         self._app: ASGIApp = app
-        self._routes: Mapping[str, tuple[APIRoute, str]] = dict(map(_cut_path, routes))
+        self._routes: Mapping[tuple[str, str], tuple[APIRoute, str]] = dict(map(_cut_path, routes))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        start, _, last = scope["path"].rpartition("/")
-        found = self._routes.get(start)
-        if found is None or not last or scope["method"] != "GET":
+        method, path = scope["method"], scope["path"]
+        start, _, last = path.rpartition("/")
+        if last and (found := self._routes.get((method, start))):
+            route, param = found
+            scope["route"], scope["path_params"] = route, {param: last}
+        elif found := self._routes.get((method, path)):
+            route, _ = found
+            scope["route"], scope["path_params"] = route, {}
+        else:
             await self._app(scope, receive, send)
             return
-        route, param = found
-        scope["route"], scope["path_params"] = route, {param: last}
         try:
             await route.handle(scope, receive, send)
         except DocmillError as exc:
@@ -60,9 +66,40 @@ class FirstRoutes:
             await answer(scope, receive, send)
 
 
-def _cut_path(route: APIRoute) -> tuple[str, tuple[APIRoute, str]]:
+def _cut_path(route: APIRoute) -> tuple[tuple[str, str], tuple[APIRoute, str]]:
+    (method,) = route.methods or {"GET"}
     start, _, last = route.path.rpartition("/")
-    return start, (route, last.strip("{}"))
+    if not last.startswith("{"):
+        return (method, route.path), (route, "")
+    return (method, start), (route, last.strip("{}"))
+
+
+class Application(FastAPI):
+    """Requests come to our middleware at once.
+
+    What Starlette and FastAPI put around it answers and tells of what breaks; `RequestMiddleware`
+    does both itself, and nothing breaks outside of it.
+    """
+
+    first: Iterable[APIRoute] = ()
+
+    def build_middleware_stack(self) -> ASGIApp:
+        site: Site = self.state.site
+        inner = ExceptionMiddleware(AsyncExitStackMiddleware(self.router), self.exception_handlers)
+        return RequestMiddleware(
+            FirstRoutes(inner, self.first),
+            metrics=site.metrics,
+            under_way=site.under_way,
+            hosts=Hosts(site.config.hosts),
+            origins=Origins(site.config.origins),
+        )
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if self.middleware_stack is None or scope["type"] != "http":
+            await super().__call__(scope, receive, send)
+            return
+        scope["app"] = self
+        await self.middleware_stack(scope, receive, send)
 
 
 def create_app(
@@ -78,7 +115,7 @@ def create_app(
     the routers' routes that are asked for most.
     """
     render.add_rooms(packages)
-    app = FastAPI(
+    app = Application(
         title="docmill",
         version=__version__,
         summary="Documents in, data out, durably.",
@@ -93,14 +130,7 @@ def create_app(
     app.openapi = make_openapi(app)
     app.state.site = site
     app.state.fault_facts = {"maxSize": site.config.max_upload_bytes}
-    app.add_middleware(FirstRoutes, routes=first)
-    app.add_middleware(
-        RequestMiddleware,
-        metrics=site.metrics,
-        under_way=site.under_way,
-        hosts=Hosts(site.config.hosts),
-        origins=Origins(site.config.origins),
-    )
+    app.first = list(first)
     for router in (*routers, health.router, docs_page.router):
         app.include_router(router)
     app.mount("/static", render.StaticAssets(), name="static")

@@ -16,7 +16,7 @@ from docmill.db.pool import Pool
 from docmill.web import api_keys
 from docmill.web.api_keys import KeyReader
 from docmill.web.config import WebConfig
-from docmill.web.sessions import Sessions, SignedInSessions
+from docmill.web.sessions import Sessions, SignedInSessions, read_cookies
 from docmill.web.tokens import EXPIRED, MISSING, TokenReader, make_unauthorized
 
 log = structlog.get_logger()
@@ -56,7 +56,8 @@ class Authenticator:
             _log_refusal(request, way, exc)
             raise
         wall.enclose(owner)
-        request.state.by_key = is_key(token) or None
+        if is_key(token):
+            request.state.by_key = True
         if way != "session":
             log.info("auth.accepted", way=way, owner=owner.key, request=_request_id(request))
         return owner
@@ -77,8 +78,7 @@ class Authenticator:
 
     async def _find_by_cookie(self, request: Request) -> Owner:
         mode = self.config.auth_mode
-        known = self.signed_in.cookie in request.cookies
-        if mode == "jwt" and not known:
+        if mode == "jwt" and self.signed_in.cookie not in read_cookies(request):
             raise make_unauthorized(MISSING, "no token")
         # Also without a cookie: the answer would bring a new one and lose the sender his session.
         if request.method not in SAFE:

@@ -133,6 +133,8 @@ class Metrics:
             self.owner_requests.labels(kind)
             self.limited.labels(kind)
         self.pace: OwnerPace = OwnerPace()
+        self._by_route: dict[tuple[str, str, int], Histogram] = {}
+        self._by_kind: dict[str, Counter] = {}
         self.busiest: Gauge = self.gauge(
             "busiest_owner_requests", "Requests of one owner in a minute, of who sends most"
         )
@@ -141,10 +143,18 @@ class Metrics:
 
     def note_request(self, facts: dict[str, Any], *, status: int, seconds: float) -> None:
         """Of a request that was answered; `facts` as they are logged."""
-        self.requests.labels(facts["method"], facts["route"], str(status)).observe(seconds)
+        answered = facts["method"], facts["route"], status
+        times = self._by_route.get(answered)
+        if times is None:  # `labels` takes longer than to find it here
+            method, route, _ = answered
+            times = self._by_route[answered] = self.requests.labels(method, route, str(status))
+        times.observe(seconds)
         if owner := facts["owner"]:
             kind = "key" if facts["key"] else str(owner).partition(":")[0]
-            self.owner_requests.labels(kind).inc()
+            count = self._by_kind.get(kind)
+            if count is None:
+                count = self._by_kind[kind] = self.owner_requests.labels(kind)
+            count.inc()
             self.pace.note(owner)
             if status == TOO_MANY:
                 self.limited.labels(kind).inc()

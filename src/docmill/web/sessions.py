@@ -6,12 +6,14 @@ import hashlib
 import hmac
 import re
 import secrets
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import lru_cache
 from typing import Any, Final
 
 from psycopg.types.json import Jsonb
-from starlette.requests import Request
+from starlette.requests import Request, cookie_parser
 
 from docmill.core import owners
 from docmill.core.owners import Owner, OwnerKey
@@ -39,6 +41,16 @@ def write_cookie(name: str, value: str, *, seconds: int, secure: bool) -> str:
     return f"{name}={value}; {attributes}{'; Secure' if secure else ''}"
 
 
+def read_cookies(request: Request) -> Mapping[str, str]:
+    """As `request.cookies`; who sends the same header again and again has it read once."""
+    return _parse_cookies("; ".join(request.headers.getlist("cookie")))
+
+
+@lru_cache(maxsize=1024)
+def _parse_cookies(header: str) -> Mapping[str, str]:
+    return cookie_parser(header)
+
+
 class Sessions:
     """The cookies of anonymous sessions. A session that we did not issue is never taken."""
 
@@ -63,7 +75,7 @@ class Sessions:
 
     async def find(self, request: Request) -> Owner | None:
         """The session of the cookie, if it is one of ours and goes on."""
-        sent = request.cookies.get(self.cookie, "")
+        sent = read_cookies(request).get(self.cookie, "")
         owner = self._proved.get(sent) or await self._check(sent)
         if owner is None or owner.session_id in await self._ended.find(ALL):
             return None
@@ -101,7 +113,7 @@ class Sessions:
 
         Where cookies are secure they had another name then, so there is none to know again.
         """
-        sent = COOKIE_FORM.fullmatch(request.cookies.get(self.cookie, ""))
+        sent = COOKIE_FORM.fullmatch(read_cookies(request).get(self.cookie, ""))
         if not sent or sent[2]:
             return None
         owner = owners.session(sent[1])
@@ -146,7 +158,7 @@ class SignedInSessions:
         self._known: RecentAnswers[SignedIn | None] = RecentAnswers(pool, self._load)
 
     async def find(self, request: Request) -> SignedIn | None:
-        sent = request.cookies.get(self.cookie, "")
+        sent = read_cookies(request).get(self.cookie, "")
         return await self._known.find(_name_session(sent)) if SECRET_FORM.fullmatch(sent) else None
 
     async def begin(self, conn: Connection, who: Owner, name: str, lasts: timedelta) -> str:

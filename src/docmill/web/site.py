@@ -75,8 +75,9 @@ CurrentSite = Annotated[Site, Depends(find_site)]
 
 
 async def identify_owner(request: Request) -> Owner:
-    site = await find_site(request)
-    if request.method in auth.SAFE:
+    site: Site = request.app.state.site
+    is_safe = request.method in auth.SAFE
+    if is_safe:
         owner = await site.auth.identify(request)
     else:  # who sends something is not sent away for a moment's trouble
         owner = await try_again(lambda: site.auth.identify(request))
@@ -85,7 +86,7 @@ async def identify_owner(request: Request) -> Owner:
     if site.config.sign_in.issuer:
         person = getattr(request.state, "signed_in", None)
         render.VISITOR.set(render.Visitor(person is not None, person.name if person else ""))
-    if request.method in auth.SAFE:
+    if is_safe:
         await site.limits.check_read(request, owner)
     return owner
 
