@@ -49,11 +49,13 @@ class FoundDate:
 
 def find_dates(text: str, *, month_first: bool = False, packed: bool = False) -> list[FoundDate]:
     """Every date in a text, from left to right; `packed` ones (20250314) only when asked for."""
-    return list(_find_dates(text, month_first, packed)) if _FIGURE.search(text) else []
+    return list(_find_dates(text, month_first, packed))
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=8192)
 def _find_dates(text: str, month_first: bool, packed: bool) -> tuple[FoundDate, ...]:
+    if not _FIGURE.search(text):
+        return ()
     found: list[FoundDate] = []
     for date_found in sorted(_find_all(text, packed), key=lambda item: (item.start, -item.end)):
         if found and date_found.start < found[-1].end:

@@ -12,6 +12,9 @@ from docmill.reading.numbers import DecimalMark
 from docmill.reading.pages import Box, Line, Word, bounding_box
 
 _STROKED: Final = str.maketrans({"ß": "ss", "ø": "o", "æ": "ae", "ł": "l", "\ufffd": None})
+_SEPARATORS: Final = {
+    code: None for code in range(128) if not (chr(code).isalnum() or chr(code) in "#%")
+}
 _TORN_SIGNS: Final = re.compile(r"[{}|~\[\]]")
 _TORN: Final = re.compile(r"(?<=[a-z])[{}|~\[\]](?=[a-z])")  # what a font prints for a lost letter
 
@@ -32,6 +35,8 @@ def fold(text: str, signs: str = "") -> str:
     Of all signs only `signs` are kept.
     """
     plain = fold_accents(text)
+    if plain.isascii() and plain.isalnum():
+        return plain  # most words are; what follows would change nothing
     if _TORN_SIGNS.search(plain):
         plain = _TORN.sub("", plain)
     if not plain.isascii():
@@ -47,6 +52,9 @@ def _pieces(signs: str) -> re.Pattern[str]:
 @lru_cache(maxsize=32768)
 def squeeze(text: str) -> str:
     """The same in one piece, so that `Invoice No.` and `InvoiceNo` are one."""
+    plain = fold_accents(text)
+    if plain.isascii():  # several times as fast as to find the pieces and join them
+        return plain if plain.isalnum() else plain.translate(_SEPARATORS)
     return fold(text, "#%").replace(" ", "")
 
 
@@ -65,6 +73,12 @@ COMPANY: Final = re.compile(
     r"|Koperasi|KOPERASI|Yayasan|YAYASAN|Toko|TOKO|Stiftung|Verlag|Versicherung\w*"
     r"|& ?(?:[Rr]ekan|REKAN|Partners?|Associés|Associates|Söhne|Sons|Fils))(?!\w)"
 )
+
+
+@lru_cache(maxsize=8192)
+def names_company(text: str) -> bool:
+    """Whether a company's form stands in a text; the same texts are asked by many rules."""
+    return COMPANY.search(text) is not None
 
 
 MAX_LABEL_WORDS: Final = 6

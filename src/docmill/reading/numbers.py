@@ -89,11 +89,13 @@ class Number:
 
 def find_numbers(text: str, mark: DecimalMark = "") -> list[Number]:
     """Every number in a text that stands by itself, from left to right."""
-    return list(_find_numbers(text, mark)) if _FIGURE.search(text) else []
+    return list(_find_numbers(text, mark))
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=8192)
 def _find_numbers(text: str, mark: DecimalMark) -> tuple[Number, ...]:
+    if not _FIGURE.search(text):
+        return ()
     found: list[Number] = []
     for match in _NUMBER.finditer(text):
         negative = bool(match["sign"] or match["sign2"] or match["minus"]) and "+" not in (

@@ -13,6 +13,7 @@ from docmill.reading import labels
 from docmill.reading.labels import TextCell, TextRow, TextSheet
 from docmill.reading.numbers import CODES
 from docmill.reading.pages import Box
+from docmill.reading.screens import quicken
 
 Role = str
 
@@ -56,7 +57,7 @@ _CONCEPTS: Final = (  # every word that gives an amount a role is among theirs
     *("reduced", "paid", "due", "charge", "discount", "rounding", "tax", "surely_gross", "gross"),
     *("net", "sum"),
 )
-_ANY_WORD: Final = re.compile(rf"\b(?:{lexicon.join_words(_CONCEPTS)})")
+_ANY_WORD: Final = re.compile(rf"\b{quicken(lexicon.join_words(_CONCEPTS))}")
 _DISCOUNT_START: Final = re.compile(lexicon.amount_words("discount_start"))
 _AFTER_OR_BEFORE: Final = lexicon.amount_pattern("after_or_before")
 _DATE_WORD: Final = re.compile(lexicon.amount_words("date_word"))

@@ -38,9 +38,14 @@ def amount_pattern(concept: str) -> re.Pattern[str]:
     return re.compile(rf"\b{amount_words(concept)}\b")
 
 
-def stem_pattern(concept: str) -> re.Pattern[str]:
+def stem_words(concept: str) -> str:
     """Words or parts of words in the folded heading of a column."""
-    return re.compile(rf"(?<!\w){_WORDS.pattern('invoice stem', concept)}(?!\w)")
+    return _WORDS.pattern("invoice stem", concept)
+
+
+def stem_pattern(concept: str) -> re.Pattern[str]:
+    """The same as whole words."""
+    return re.compile(rf"(?<!\w){stem_words(concept)}(?!\w)")
 
 
 def printed_words(concept: str) -> str:

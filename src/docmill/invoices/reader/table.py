@@ -15,9 +15,11 @@ from docmill.reading import labels
 from docmill.reading.labels import TextCell, TextRow, TextSheet, make_cell, squeeze
 from docmill.reading.numbers import DecimalMark, Number, find_numbers, interpret_digits
 from docmill.reading.pages import Word, bounding_box
+from docmill.reading.screens import make_screen
 
 MAX_HEADING_WORDS: Final = 6
 MAX_HEADING_CHARS: Final = 45
+MAX_CURRENCY: Final = 3  # letters of a currency's code
 _BRACKETS: Final = re.compile(r"\([^)]*\)")
 _SPLIT: Final = re.compile(r"[/|,\n]|\s-\s")
 
@@ -31,6 +33,9 @@ _WITHOUT: Final = lexicon.stem_pattern("without")
 _GROSS: Final = lexicon.stem_pattern("gross")
 _CODE: Final = lexicon.stem_pattern("code")
 _WORDS: Final = lexicon.stem_pattern("words")
+_ANY_STEM: Final = make_screen(
+    map(lexicon.stem_words, ("price", "unit", "sum", "count", "discount", "tax", "code", "words"))
+)
 
 
 @lru_cache(maxsize=8192)
@@ -42,15 +47,22 @@ def heading_kind(text: str) -> str:
 @lru_cache(maxsize=8192)
 def exact_kind(text: str) -> str:
     """The kind of a heading in one language, its currency and brackets left out."""
-    bare = CURRENCY_MARKS.sub("", text)
+    bare = _drop_currency(text)
     known = HEADINGS.get(squeeze(bare), "")
     if known or "(" not in bare:
         return known
     return HEADINGS.get(squeeze(_BRACKETS.sub("", bare)), "")
 
 
+def _drop_currency(text: str) -> str:
+    """A text without currencies; a longer word of nothing but letters is none."""
+    return text if len(text) > MAX_CURRENCY and text.isalpha() else CURRENCY_MARKS.sub("", text)
+
+
 def _bilingual_kind(text: str) -> str:
     """The kind that the halves of `Description / Uraian` agree on."""
+    if not _SPLIT.search(text):
+        return ""
     parts = [part for part in _SPLIT.split(text) if squeeze(part)]
     known = {kind for part in parts if (kind := HEADINGS.get(squeeze(part), ""))}
     if len(parts) < 2 or not known:
@@ -66,7 +78,9 @@ def _kind_by_stems(text: str) -> str:
         or any(c.isdigit() for c in text)
     ):
         return ""
-    words = labels.fold(CURRENCY_MARKS.sub("", text), "@%#")
+    words = labels.fold(_drop_currency(text), "@%#")
+    if not _ANY_STEM.search(words):
+        return ""
     if _OFF.search(words):
         return "discount"
     if _TAX.search(words) and not _WITHOUT.search(words):

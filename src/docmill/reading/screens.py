@@ -1,0 +1,56 @@
+"""Quick looks before slow patterns: by the first letters of what a pattern matches.
+
+A pattern of hundreds of words is slow to search for, and hardly any text of a page has one of them.
+Their first letters are found in one walk. Where none of them stands, no word does; only where some
+stand the pattern is asked.
+"""
+
+import re
+from collections.abc import Iterable
+from typing import Final
+
+from docmill.reading.label_sets import LETTERS, find_beginnings, split_choices
+from docmill.reading.lexicon import join_choices
+
+_UNKNOWN: Final = "\0" * LETTERS  # a letter that is not given, and whatever follows it
+_EDGE: Final = re.compile(r"\\b|\(\?<[!=]\\[wd]\)")
+_CLASS: Final = re.compile(r"\[(?![a-z]+\])[^\]]*\]|\\.|\.|\$")
+_ANY_LETTERS: Final = r"\w*"
+
+
+def make_screen(patterns: Iterable[str]) -> re.Pattern[str]:
+    """A pattern that finds something wherever one of these finds something, and elsewhere too."""
+    choices = [choice for pattern in patterns for choice in split_choices(pattern)]
+    beginnings = [_begin(choice.removeprefix(_ANY_LETTERS)) for choice in choices]
+    if "" in set[str]().union(*beginnings):
+        raise ValueError("a pattern does not say how texts begin")
+    return re.compile(_join_beginnings(beginnings))
+
+
+def quicken(words: str) -> str:
+    """A choice that looks at the first letters before it tries its parts.
+
+    It matches at the same places, but of parts that match at one place it may take another.
+    """
+    choices = split_choices(words)
+    begun = {choice: _begin(choice) for choice in choices}
+    known = [choice for choice in choices if "" not in begun[choice]]
+    others = [choice for choice in choices if "" in begun[choice]]
+    if len(known) < 2:
+        return words
+    quick = f"(?={_join_beginnings(map(begun.__getitem__, known))})(?:{'|'.join(known)})"
+    return f"(?:{'|'.join([quick, *others])})"
+
+
+def _begin(choice: str) -> set[str]:
+    """How texts begin that a choice matches, up to the first letter that is not given."""
+    plain = _EDGE.sub("", choice).replace(r"\t", "\t")
+    found = find_beginnings(_CLASS.sub(f"(?:{_UNKNOWN})", plain))
+    return {one.partition("\0")[0] for one in found} if found else {""}
+
+
+def _join_beginnings(beginnings: Iterable[set[str]]) -> str:
+    """A choice of beginnings without those that begin with another one."""
+    begun = set[str]().union(*beginnings)
+    short = sorted(one for one in begun if not any(one[:at] in begun for at in range(len(one))))
+    return f"(?:{join_choices([re.escape(one) for one in short])})"
