@@ -15,6 +15,7 @@ _STROKED: Final = str.maketrans({"ß": "ss", "ø": "o", "æ": "ae", "ł": "l", "
 _SEPARATORS: Final = {
     code: None for code in range(128) if not (chr(code).isalnum() or chr(code) in "#%")
 }
+_FIRST_MARK: Final = "\u0300"  # no character before it combines with another
 _TORN_SIGNS: Final = re.compile(r"[{}|~\[\]]")
 _TORN: Final = re.compile(r"(?<=[a-z])[{}|~\[\]](?=[a-z])")  # what a font prints for a lost letter
 
@@ -25,7 +26,9 @@ def fold_accents(text: str) -> str:
     if lower.isascii():
         return lower
     parts = unicodedata.normalize("NFKD", lower.translate(_STROKED))
-    return "".join(char for char in parts if not unicodedata.combining(char))
+    return "".join(
+        [char for char in parts if char < _FIRST_MARK or not unicodedata.combining(char)]
+    )
 
 
 @lru_cache(maxsize=32768)
@@ -94,6 +97,7 @@ _TOKEN: Final = re.compile(  # letters set wide apart are one word
 )
 _NUMBERING: Final = re.compile(r"\(?\d{1,2}[).]\s*(?=[^\W\d])")
 _LEAD: Final = re.compile(r"^[\s:=.#>–-]+")
+_ID_SIGNS: Final = frozenset("/.-")
 _INSIDE_ID: Final = re.compile(r"[/.-]+\w*\d")
 _TWIN: Final = re.compile(
     r"\s*[/(|]\s*[^\W\d][^:\d]{0,30}\s*(?=:|$)"
@@ -271,7 +275,8 @@ def _fold_words(text: str, start: int, tokens: list[tuple[int, int]]) -> list[tu
     for _, end in tokens:
         key += squeeze(text[last:end])
         last = end
-        if len(key) > MAX_LABEL_CHARS or _INSIDE_ID.match(text, end):
+        inside = text[end : end + 1] in _ID_SIGNS and _INSIDE_ID.match(text, end)
+        if len(key) > MAX_LABEL_CHARS or inside:
             break
         if key and text[end - 1] != "/":
             keys.append((end, key))

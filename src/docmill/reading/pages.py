@@ -132,7 +132,7 @@ class Page:
 
     @property
     def words(self) -> tuple[Word, ...]:
-        return tuple(word for line in self.lines for word in line.words)
+        return tuple([word for line in self.lines for word in line.words])
 
     @property
     def text(self) -> str:

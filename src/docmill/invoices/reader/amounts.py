@@ -298,7 +298,7 @@ def _heading_left_of(row: TextRow, above: TextRow, box: Box) -> str | None:
     """
     heads = above.cells
     near = 0 < box.middle - above.y < CLOSE * box.height
-    worded = all(not any(char.isdigit() for char in cell.text) for cell in heads)
+    worded = all(not any(map(str.isdigit, cell.text)) for cell in heads)
     if not (near and worded) or min(len(heads), len(row.cells)) < COLUMNS:
         return None
     at = max((n for n, cell in enumerate(heads) if cell.box.x0 <= box.x0), default=-1)
@@ -311,4 +311,4 @@ def _is_heading_over(cell: TextCell, box: Box) -> bool:
     if cell.box.x0 >= box.x1 or cell.box.x1 <= box.x0 or cell.box.width > 200:
         return False
     bare = _SHARE.sub("", cell.text)
-    return bool(_LETTERS.search(cell.text)) and not any(char.isdigit() for char in bare)
+    return bool(_LETTERS.search(cell.text)) and not any(map(str.isdigit, bare))

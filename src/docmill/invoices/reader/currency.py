@@ -114,7 +114,7 @@ def find_marks(text: str) -> list[MoneyMark]:
         if match.start() not in taken:
             worth = _code_worth(text, match.start(), match.end())
             found.append(MoneyMark(match[0], match.start(), match.end(), worth))
-    return sorted(found, key=lambda mark: mark.start)
+    return sorted(found, key=lambda mark: mark.start) if len(found) > 1 else found
 
 
 def _code_of(sign: str) -> str:

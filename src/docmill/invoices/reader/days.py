@@ -198,6 +198,8 @@ def _due_by_terms(
 
 def _days_in(cell: TextCell, label: str, issued: date) -> Iterator[HeaderCandidate]:
     """The days that a text gives to pay; `label` is what stands before it."""
+    if not any(map(str.isdigit, cell.text)):
+        return
     for match in (*lexicon.DAYS.finditer(cell.text), *_NET.finditer(cell.text)):
         count, clause = int(match[1]), f"{label} {_clause(cell, match)}"
         if not 0 < count <= LATEST // 2 or not _speaks_of_paying(clause, _part(cell, match)):

@@ -131,7 +131,7 @@ def _covers(word: Word, other: Word) -> bool:
     """Whether two numbers stand in one place; words may touch without hiding each other."""
     if not _overlaps(word.box, other.box):
         return False
-    figures = any(c.isdigit() for c in word.text) and any(c.isdigit() for c in other.text)
+    figures = any(map(str.isdigit, word.text)) and any(map(str.isdigit, other.text))
     return figures or word.text == other.text
 
 
@@ -219,4 +219,4 @@ def _overlay_text(figure: PrintedNumber, words: Sequence[Word]) -> str:
 
 def _overlaps(one: Box, other: Box) -> bool:
     shared = min(one.x1, other.x1) - max(one.x0, other.x0)
-    return shared > COVERED * min(one.width, other.width)
+    return shared > COVERED * (one.x1 - one.x0) or shared > COVERED * (other.x1 - other.x0)

@@ -307,7 +307,7 @@ def is_name(text: str, *, given: bool = False) -> bool:
     label = _LABEL.match(text)
     parts = split_parts((text[label.end() :] if label else text).lstrip(" :"))
     bare = parts[0]
-    letters = sum(char.isalpha() for char in bare)
+    letters = sum(map(str.isalpha, bare))
     if letters < 3 or letters * 2 < len(bare.replace(" ", "")) or len(bare) > MAX_CHARS:
         return False
     company = names_company(bare)

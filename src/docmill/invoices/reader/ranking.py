@@ -260,7 +260,7 @@ def _word_features(text: str) -> Features:
         "one_word": float(len(words) == 1),
         "many_words": float(len(words) > 5),
         "capitals": float(text.isupper()),
-        "figures": float(any(char.isdigit() for char in text)),
+        "figures": float(any(map(str.isdigit, text))),
         "prose": float(is_prose(text)),
         "person": float(1 < len(words) < 4 and not names_company(text) and text.istitle()),
         "slash": float("/" in text),

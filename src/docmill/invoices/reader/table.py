@@ -75,7 +75,7 @@ def _kind_by_stems(text: str) -> str:
     if (
         len(text) > MAX_HEADING_CHARS
         or len(text.split()) > MAX_HEADING_WORDS
-        or any(c.isdigit() for c in text)
+        or any(map(str.isdigit, text))
     ):
         return ""
     words = labels.fold(_drop_currency(text), "@%#")
@@ -198,7 +198,10 @@ def _settle_kinds(columns: Sequence[Column]) -> tuple[Column, ...]:
     if "amount" not in kinds and "gross" in kinds and kinds.count("unit_price") == PRICES:
         last = len(kinds) - 1 - kinds[::-1].index("unit_price")
         kinds[last] = "amount"
-    return tuple(replace(column, kind=kind) for column, kind in zip(columns, kinds, strict=True))
+    return tuple(
+        column if column.kind == kind else replace(column, kind=kind)
+        for column, kind in zip(columns, kinds, strict=True)
+    )
 
 
 def _is_numeric(row: TextRow, sheet: TextSheet) -> bool:
@@ -362,12 +365,11 @@ class PlacedRow:
 
     def figure_of(self, header: Header, kind: str) -> PrintedNumber | None:
         """The number in the last column of a kind."""
-        found = [
-            figure
-            for index, figure in sorted(self.numbers.items())
-            if header.columns[index].kind == kind
-        ]
-        return found[-1] if found else None
+        columns, last = header.columns, -1
+        for index in self.numbers:
+            if index > last and columns[index].kind == kind:
+                last = index
+        return self.numbers[last] if last >= 0 else None
 
 
 def place_numbers(header: Header, rows: Sequence[TextRow], mark: DecimalMark) -> list[PlacedRow]:
@@ -433,12 +435,11 @@ def _place_row(
     width = len(columns)
     table = [[0.0] * (width + 1) for _ in range(len(found) + 1)]
     for at in range(1, len(found) + 1):
-        table[at][0] = at * LEFT_OUT
+        above, own, cost = table[at - 1], table[at], costs[at - 1]
+        own[0] = at * LEFT_OUT
         for index in range(1, width + 1):
-            table[at][index] = min(
-                table[at][index - 1],
-                table[at - 1][index] + LEFT_OUT,
-                table[at - 1][index - 1] + costs[at - 1][index - 1],
+            own[index] = min(
+                own[index - 1], above[index] + LEFT_OUT, above[index - 1] + cost[index - 1]
             )
     return _trace_back(row, found, costs, table)
 
@@ -463,20 +464,18 @@ def _trace_back(
 
 def _misfit(header: Header, index: int, figure: PrintedNumber, edges: ColumnEdges | None) -> float:
     """How badly a number fits a column."""
-    column, box = header.columns[index], figure.box
+    column = header.columns[index]
     if column.kind in WORDY or not _kind_fits(column, figure):
         return FAR * 4
-    apart = max(column.x0 - box.x1, box.x0 - column.x1, 0.0)
-    off = min(
-        abs(box.x0 - column.x0),
-        abs(box.x1 - column.x1),
-        abs(box.x0 + box.x1 - column.x0 - column.x1) / 2,
-    )
+    x0, x1, left, right = figure.box.x0, figure.box.x1, column.x0, column.x1
+    off = min(abs(x0 - left), abs(x1 - right), abs(x0 + x1 - left - right) / 2)
     if edges:
-        off = min(abs(box.x1 - edges.x1), abs(box.x0 - edges.x0)) + min(off, 3.0) / 3
-        apart = max(edges.x0 - box.x1, box.x0 - edges.x1, 0.0)
+        off = min(abs(x1 - edges.x1), abs(x0 - edges.x0)) + min(off, 3.0) / 3
+        apart = max(edges.x0 - x1, x0 - edges.x1, 0.0)
+    else:
+        apart = max(left - x1, x0 - right, 0.0)
     cost = off / 3 + apart
-    inside = column.x0 - 2 <= (box.x0 + box.x1) / 2 <= column.x1 + 2
+    inside = left - 2 <= (x0 + x1) / 2 <= right + 2
     if inside and cost < FAR:
         return min(cost, 6.0)
     if not edges and _is_in_slot(header, index, figure):
