@@ -22,6 +22,7 @@ from docmill.invoices.reader.names import is_known_by
 from docmill.invoices.values import parse_number
 from docmill.reading.dates import find_dates
 from docmill.reading.labels import COMPANY, names_company, squeeze
+from docmill.reading.numbers import has_figure
 from docmill.reading.pages import Page
 
 KINDS: Final = {
@@ -214,7 +215,7 @@ class Describer:
     @cached_property
     def _terms(self) -> set[int]:
         """The numbers of days that the page names."""
-        texts = (one.text for one in self.texts if any(map(str.isdigit, one.text)))
+        texts = (one.text for one in self.texts if has_figure(one.text))
         return {int(match[1]) for text in texts for match in lexicon.DAYS.finditer(text)}
 
     def _fits(self) -> Features:

@@ -87,6 +87,12 @@ class Number:
         return self.readings[0]
 
 
+@lru_cache(maxsize=8192)
+def has_figure(text: str) -> bool:
+    """Whether there is a figure in a text; most rules look for nothing where there is none."""
+    return _FIGURE.search(text) is not None
+
+
 def find_numbers(text: str, mark: DecimalMark = "") -> list[Number]:
     """Every number in a text that stands by itself, from left to right."""
     return list(_find_numbers(text, mark))
@@ -94,7 +100,7 @@ def find_numbers(text: str, mark: DecimalMark = "") -> list[Number]:
 
 @lru_cache(maxsize=8192)
 def _find_numbers(text: str, mark: DecimalMark) -> tuple[Number, ...]:
-    if not _FIGURE.search(text):
+    if not has_figure(text):
         return ()
     found: list[Number] = []
     for match in _NUMBER.finditer(text):

@@ -36,9 +36,13 @@ def quicken(words: str) -> str:
     begun = {choice: _begin(choice) for choice in choices}
     known = [choice for choice in choices if "" not in begun[choice]]
     others = [choice for choice in choices if "" in begun[choice]]
+    ends = [choice.removeprefix(_ANY_LETTERS) for choice in others if _ANY_LETTERS in choice[:3]]
+    others = [choice for choice in others if _ANY_LETTERS not in choice[:3]]
     if len(known) < 2:
         return words
     quick = f"(?={_join_beginnings(map(begun.__getitem__, known))})(?:{'|'.join(known)})"
+    if ends:
+        others.append(rf"\w*(?:{'|'.join(ends)})")
     return f"(?:{'|'.join([quick, *others])})"
 
 
