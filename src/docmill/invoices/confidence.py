@@ -59,7 +59,7 @@ Features = dict[str, float]
 InvoiceJson = Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)  # not frozen, as boxes
 class PlacedText:
     """A run of words without a wide gap, and where it stands."""
 

@@ -6,7 +6,7 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import cached_property, lru_cache
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from docmill.reading.numbers import DecimalMark
 from docmill.reading.pages import Box, Line, Word, bounding_box
@@ -115,7 +115,7 @@ class Where(IntEnum):
     BEFORE = 4
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)  # not frozen, as boxes
 class TextCell:
     """Words of one row with no wide gap between them."""
 
@@ -176,6 +176,11 @@ class TextRow:
     @cached_property
     def text(self) -> str:
         return "  ".join([cell.text for cell in self.cells])
+
+    @cached_property
+    def kept(self) -> dict[str, Any]:
+        """What a reader has found in it, by a name of its own, so that it is found once."""
+        return {}
 
 
 @dataclass(
@@ -239,6 +244,11 @@ class TextSheet:
     def row_of(self) -> Mapping[int, TextRow]:
         """The row of each cell, by the cell's identity."""
         return {id(cell): row for row, _, cell in self.cells}
+
+    @cached_property
+    def kept(self) -> dict[str, Any]:
+        """The same of all rows."""
+        return {}
 
     def height(self, page: int) -> float:
         return self.sizes[page - 1][1]

@@ -108,12 +108,9 @@ def group_by_level(items: Iterable[HasBox]) -> list[list[HasBox]]:
     row: list[HasBox] = []
     middle, height = -inf, 0.0  # of the first in the row
     # Each box is asked once: sorting with keys and asking again takes twice as long.
-    placed = [
-        ((box.y0 + box.y1) / 2, box.x0, at, item, box.y1 - box.y0)
-        for at, item in enumerate(items)
-        for box in (item.box,)
-    ]
-    for own, _, _, item, tall in sorted(placed):
+    placed = [(item.box.middle, item.box.x0, at, item) for at, item in enumerate(items)]
+    for own, _, _, item in sorted(placed):
+        tall = item.box.height
         apart = own - middle
         if apart <= LEAST_ROW or (apart <= SAME_ROW * height and apart <= SAME_ROW * tall):
             row.append(item)
@@ -177,7 +174,7 @@ def _find_gaps(row: WordRow) -> list[Gutter]:
     reach = row[0].box.x1
     for item in row[1:]:
         box = item.box
-        if box.x0 > reach and box.x0 - reach >= MIN_GUTTER * (box.y1 - box.y0):
+        if box.x0 > reach and box.x0 - reach >= MIN_GUTTER * box.height:
             gaps.append((reach, box.x0))
         if box.x1 > reach:
             reach = box.x1
@@ -290,12 +287,13 @@ def _has_one_cell(rows: list[WordRow]) -> bool:
 def _level_share(rows: list[WordRow], gutter: Gutter) -> float:
     """The share of rows with text on both sides that stands on one baseline."""
     level = lefts = rights = 0
+    edge = gutter[0]
     for row in rows:
-        left = [item.box for item in row if item.box.x1 <= gutter[0]]
-        right = [item.box for item in row if item.box.x1 > gutter[0]]
-        if left and right:
-            level += abs(left[-1].middle - right[0].middle) <= ALIGNED * right[0].height
-        lefts, rights = lefts + bool(left), rights + bool(right)
+        last = next((item.box for item in reversed(row) if item.box.x1 <= edge), None)
+        first = next((item.box for item in row if item.box.x1 > edge), None)
+        if last and first:
+            level += abs(last.middle - first.middle) <= ALIGNED * first.height
+        lefts, rights = lefts + (last is not None), rights + (first is not None)
     return level / min(lefts, rights)
 
 
@@ -323,7 +321,7 @@ def _count_shared_gaps(gaps: Sequence[Sequence[Gutter]]) -> dict[int, int]:
 
 def _words_per_cell(row: WordRow, gaps: Sequence[Gutter], shared: Mapping[int, int]) -> float:
     """Words by cell; a gap that other rows do not have there is one of a spaced-out line."""
-    wordy = sum(item.word.text[0].isalpha() for item in row)
+    wordy = sum([item.word.text[0].isalpha() for item in row])
     apart = sum(int((low + high) / 2 / STRETCH) in shared for low, high in gaps)
     return wordy / (apart + 1)
 

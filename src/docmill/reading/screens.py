@@ -16,6 +16,7 @@ _UNKNOWN: Final = "\0" * LETTERS  # a letter that is not given, and whatever fol
 _EDGE: Final = re.compile(r"\\b|\(\?<[!=]\\[wd]\)")
 _CLASS: Final = re.compile(r"\[(?![a-z]+\])[^\]]*\]|\\.|\.|\$")
 _ANY_LETTERS: Final = r"\w*"
+_WORD_EDGE: Final = r"\b"
 
 
 def make_screen(patterns: Iterable[str]) -> re.Pattern[str]:
@@ -44,6 +45,24 @@ def quicken(words: str) -> str:
     if ends:
         others.append(rf"\w*(?:{'|'.join(ends)})")
     return f"(?:{'|'.join([quick, *others])})"
+
+
+def split_at_edges(words: str) -> tuple[re.Pattern[str], ...]:
+    """Two patterns, for the choices that begin at the edge of a word and for the others.
+
+    One of them finds something wherever the choice does, but not the same: the choices that begin
+    with the same letter are put together, in any order.
+    """
+    choices = sorted(split_choices(words))
+    edged = [choice.removeprefix(_WORD_EDGE) for choice in choices if _WORD_EDGE in choice[:2]]
+    others = [choice for choice in choices if _WORD_EDGE not in choice[:2]]
+    made = [rf"\b(?:{join_choices(edged)})"] if edged else []
+    return tuple(map(re.compile, [*made, join_choices(others)] if others else made))
+
+
+def find_any(patterns: Iterable[re.Pattern[str]], text: str) -> bool:
+    """Whether any of some patterns finds something in a text."""
+    return any(pattern.search(text) for pattern in patterns)
 
 
 def _begin(choice: str) -> set[str]:

@@ -159,9 +159,12 @@ class LabelledAmount:
 def find_amounts(sheet: TextSheet, skipped: frozenset[int]) -> list[LabelledAmount]:
     """Every labelled amount outside the rows that are lines of the invoice."""
     found: list[LabelledAmount] = []
+    known: dict[int, tuple[LabelledAmount, ...]] = sheet.kept.setdefault("amounts", {})
     for row in sheet.rows:
         if row.index not in skipped:
-            found += _row_amounts(sheet, row)
+            if row.index not in known:
+                known[row.index] = tuple(_row_amounts(sheet, row))
+            found += known[row.index]
     return found
 
 

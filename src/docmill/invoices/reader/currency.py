@@ -58,6 +58,10 @@ _SIGN: Final = re.compile(
     rf"|(?:{_BEHIND_FIGURE})(?P<behind>[Kk]r|KR|Ft|FT|[Ll]ei|Fr\.)(?![^\W\d_])"
     r"|(?<=\()(?P<inside>kr|Kr|Ft|DKK|SEK|NOK)(?=\.?\))"
 )
+_SIGN_START: Final = re.compile(  # what every sign has, each way with a letter of its own first
+    r"\$|€|£|¥|₹|₽|₺|₱|₦|₩|₪|₴|฿|₫|元|ł|Ł|č|Č|CFA|Eur|eur|EUR|rup|Rup|RUP|for|For|RMB"
+    r"|Rp|RP|Rs|RM|S/|Fr\.|kr|Kr|KR|Ft|FT|lei|Lei|DKK|SEK|NOK"
+)
 _CODE: Final = re.compile(rf"(?<![A-Za-z/])(?:{_CODES})(?![A-Za-z])")
 _IN: Final = re.compile(r"(?:[(\[/]|\b(?:in|en|dalam|i|v|w|em|ve|total|amount))\s*$", re.IGNORECASE)
 
@@ -107,7 +111,7 @@ def find_marks(text: str) -> list[MoneyMark]:
     """The signs and codes of currencies in a text; a shared sign stands for itself."""
     found = [
         MoneyMark(_code_of(match[match.lastgroup or 0]), *match.span(match.lastgroup or 0))
-        for match in _SIGN.finditer(text)
+        for match in (_SIGN.finditer(text) if _SIGN_START.search(text) else ())
     ]
     taken = {at for mark in found for at in range(mark.start, mark.end)}
     for match in _CODE.finditer(text):

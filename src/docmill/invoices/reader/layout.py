@@ -34,7 +34,7 @@ _WORDY: Final = re.compile(r"[^\W\d_]{2}")
 _MONEY_WORDS: Final = frozenset({"rp", "idr", "usd", "eur", "sgd", "gbp", "rs", "inr", "chf", "rm"})
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)  # not frozen, as boxes
 class PrintedNumber:
     """A number on a page."""
 
@@ -177,16 +177,17 @@ def make_sheet(pages: Iterable[Page]) -> TextSheet:
 
 def find_figures(row: TextRow, mark: DecimalMark) -> list[PrintedNumber]:
     """The numbers of a row, from left to right; two in one place are one with two readings."""
-    found = [
-        PrintedNumber(number, cell, cell.place(number.start, number.end), row.index)
-        for cell in row.cells
-        for number in find_numbers(cell.text, mark)
-    ]
-    return (
-        [_add_hidden_readings(figure, row.hidden, mark) for figure in found]
-        if row.hidden
-        else found
-    )
+    found: list[PrintedNumber] | None = row.kept.get(mark)
+    if found is None:
+        found = [
+            PrintedNumber(number, cell, cell.place(number.start, number.end), row.index)
+            for cell in row.cells
+            for number in find_numbers(cell.text, mark)
+        ]
+        if row.hidden:
+            found = [_add_hidden_readings(figure, row.hidden, mark) for figure in found]
+        row.kept[mark] = found
+    return list(found)
 
 
 def _add_hidden_readings(

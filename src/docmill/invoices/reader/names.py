@@ -21,7 +21,7 @@ from docmill.reading.labels import (
     squeeze,
 )
 from docmill.reading.pages import Box, bounding_box
-from docmill.reading.screens import make_screen
+from docmill.reading.screens import find_any, make_screen, split_at_edges
 
 MAX_BLOCK_LINES: Final = 12
 ALIGNED: Final = 4.0
@@ -30,8 +30,8 @@ _ADDRESS: Final = lexicon.lowered_pattern(
     r"(?<!\d)(?:[A-Z]{1,2}-)?\d{5}(?!\d)|(?<!\d)\d{4} [A-Z]|\d{3} \d{2} |"
     + lexicon.printed_words("address")
 )
-_CONTACT: Final = lexicon.lowered_pattern(lexicon.printed_words("contact"))
-_TAXED: Final = lexicon.lowered_pattern(lexicon.printed_words("taxed"))
+_CONTACT: Final = split_at_edges(lexicon.lowered_pattern(lexicon.printed_words("contact")).pattern)
+_TAXED: Final = split_at_edges(lexicon.lowered_pattern(lexicon.printed_words("taxed")).pattern)
 _REACHED: Final = lexicon.lowered_pattern(
     rf"{lexicon.printed_words('reached')}[^\d\n]{{0,12}}\d|www\.|https?:"
 )
@@ -40,13 +40,13 @@ _REACHED: Final = lexicon.lowered_pattern(
 @lru_cache(maxsize=1024)  # each name is asked in both roles
 def has_contact(text: str) -> bool:
     """Whether lines say how to reach or pay somebody."""
-    return _CONTACT.search(text.lower()) is not None
+    return find_any(_CONTACT, text.lower())
 
 
 @lru_cache(maxsize=1024)
 def is_taxed(text: str) -> bool:
     """Whether lines name a tax number."""
-    return _TAXED.search(text.lower()) is not None
+    return find_any(_TAXED, text.lower())
 
 
 @lru_cache(maxsize=1024)

@@ -115,7 +115,7 @@ LEADING: Final = 1.5  # of the height: how far the rows of one heading lie apart
 LARGE: Final = 10_000  # a number that is no year and no code over a column
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)  # not frozen, as boxes
 class Column:
     """A column by its heading. `kind` is empty where the words are unknown."""
 
