@@ -224,9 +224,9 @@ class Describer:
     def _describe_place(self, path: str, kind: str) -> Features:
         """What stands around a value in its cell, and where else it is written."""
         seen, key = self.data["evidence"][path], squeeze(str(value_at(self.data, path)))
-        again = sum(key in each for each in self.keys) if key else 0
-        alone = sum(key == each for each in self.keys)
-        found: Features = {"alone": float(bool(alone)), "again": min(again, OFTEN) - 1.0}
+        again = sum([key in each for each in self.keys]) if key else 0
+        alone = key in self.keys
+        found: Features = {"alone": float(alone), "again": min(again, OFTEN) - 1.0}
         box, page, text = seen["box"], seen["page"], seen["text"] or ""
         own = box and next((one.text for one in self.texts if one.holds(page, box)), None)
         start = own.find(text) if own and text else -1

@@ -43,7 +43,7 @@ def fold(text: str, signs: str = "") -> str:
     if _TORN_SIGNS.search(plain):
         plain = _TORN.sub("", plain)
     if not plain.isascii():
-        plain = "".join(char for char in plain if char.isascii() or not char.isalpha())
+        plain = "".join([char for char in plain if char.isascii() or not char.isalpha()])
     return " ".join(_pieces(signs).findall(plain))
 
 
@@ -55,7 +55,7 @@ def _pieces(signs: str) -> re.Pattern[str]:
 @lru_cache(maxsize=32768)
 def squeeze(text: str) -> str:
     """The same in one piece, so that `Invoice No.` and `InvoiceNo` are one."""
-    plain = fold_accents(text)
+    plain = text.lower()
     if plain.isascii():  # several times as fast as to find the pieces and join them
         return plain if plain.isalnum() else plain.translate(_SEPARATORS)
     return fold(text, "#%").replace(" ", "")

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise, repeat
 from math import inf
+from operator import attrgetter
 from statistics import median
 from typing import Any, Final, TypeVar
 
@@ -55,6 +56,7 @@ class PlacedWord:
     box: Box
 
 
+_LEFT: Final = attrgetter("box.x0")
 HasBox = TypeVar("HasBox", Word, PlacedWord)
 WordRow = list[PlacedWord]
 Gutter = tuple[float, float]
@@ -87,7 +89,7 @@ def order_lines(words: Sequence[Word], size: tuple[float, float]) -> tuple[Line,
 def find_turn(words: Iterable[Word]) -> int:
     """The quarter turn at which most letters run; 0 where that is upright or none."""
     words = list(words)
-    if all(not word.angle for word in words):
+    if {word.angle for word in words} <= {0}:
         return 0
     letters: Counter[int] = Counter()
     for word in words:
@@ -118,11 +120,7 @@ def group_by_level(items: Iterable[HasBox]) -> list[list[HasBox]]:
             row = [item]
             rows.append(row)
             middle, height = own, tall
-    return [sorted(row, key=_left_of) if len(row) > 1 else row for row in rows]
-
-
-def _left_of(item: Word | PlacedWord) -> float:
-    return item.box.x0
+    return [sorted(row, key=_LEFT) if len(row) > 1 else row for row in rows]
 
 
 def _group_rows(placed: Iterable[PlacedWord]) -> list[WordRow]:
@@ -188,7 +186,7 @@ def _find_column_run(
     best: tuple[int, Gutter | None] = (start + 1, None)
     refused[:] = [known for known in refused if start < known.until]
     near = [item for row in rows[start : start + 2] for item in row]
-    for gutter in _find_gaps(sorted(near, key=lambda item: item.box.x0)):
+    for gutter in _find_gaps(sorted(near, key=_LEFT)):
         if any(gutter[0] < known.gutter[1] and known.gutter[0] < gutter[1] for known in refused):
             continue
         end, shared = _follow_gutter(rows, start, gutter)
@@ -267,7 +265,8 @@ def _are_in_step(left: list[WordRow], right: list[WordRow]) -> bool:
 
 
 def _usual_step(rows: list[WordRow]) -> float:
-    steps = sorted(below[0].box.y0 - above[0].box.y0 for above, below in pairwise(rows))
+    tops = [row[0].box.y0 for row in rows]
+    steps = sorted([below - above for above, below in pairwise(tops)])
     return steps[len(steps) * 2 // 5]
 
 
@@ -289,8 +288,12 @@ def _level_share(rows: list[WordRow], gutter: Gutter) -> float:
     level = lefts = rights = 0
     edge = gutter[0]
     for row in rows:
-        last = next((item.box for item in reversed(row) if item.box.x1 <= edge), None)
-        first = next((item.box for item in row if item.box.x1 > edge), None)
+        last = first = None
+        for item in row:
+            if item.box.x1 <= edge:
+                last = item.box
+            elif first is None:
+                first = item.box
         if last and first:
             level += abs(last.middle - first.middle) <= ALIGNED * first.height
         lefts, rights = lefts + (last is not None), rights + (first is not None)

@@ -24,7 +24,7 @@ def fit_readings(found: dict[str, PrintedNumber]) -> Iterable[Fit]:
     if "quantity" not in found or "unit_price" not in found:
         return
     discount = found.get("discount")
-    readings = (found[name].number.readings for name in ("quantity", "unit_price", "amount"))
+    readings = [found[name].number.readings for name in ("quantity", "unit_price", "amount")]
     for quantity, price, amount in product(*readings):
         for off in _discount_amounts(discount, quantity * price):
             gap = abs(line_amount(quantity, price, off) - amount)
@@ -275,7 +275,7 @@ def _mark_extra(raw: RawLine, label: str, full: bool) -> RawLine:
 def _make_raw(header: Header, row: PlacedRow, amount: PrintedNumber) -> RawLine:
     figures = {kind: found for kind in _STRAYS if (found := row.figure_of(header, kind))}
     figures["amount"] = amount
-    places = frozenset(header.columns[index].kind for index in row.numbers)
+    places = frozenset([header.columns[index].kind for index in row.numbers])
     raw = RawLine(header, row.row, figures, tuple(row.numbers.values()), places=places)
     return raw if "discount" in figures or _adds_up(figures) else _add_discount(raw, row)
 

@@ -139,10 +139,12 @@ def _aligned_run(cells: list[TextCell], at: int) -> list[TextCell]:
 
 
 def _is_aligned(cell: TextCell, last: TextCell) -> bool:
-    left = abs(cell.box.x0 - last.box.x0) < ALIGNED
-    right = abs(cell.box.x1 - last.box.x1) < ALIGNED
-    middle = abs(cell.box.x0 + cell.box.x1 - last.box.x0 - last.box.x1) < ALIGNED
-    return left or right or middle
+    one, two = cell.box, last.box
+    return (
+        abs(one.x0 - two.x0) < ALIGNED
+        or abs(one.x1 - two.x1) < ALIGNED
+        or abs(one.x0 + one.x1 - two.x0 - two.x1) < ALIGNED
+    )
 
 
 MAX_CHARS: Final = 70

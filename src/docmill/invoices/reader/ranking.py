@@ -131,7 +131,7 @@ def _likeliest(shares: Mapping[str, float], taken: str) -> str:
 def weigh(role: str, features: Features, weights: Weights) -> float:
     """What speaks for a name in a role, or for a pair of them, in sum."""
     return sum(
-        weights.get(f"{role}.{name}", 0.0) * value for name, value in features.items() if value
+        [weights.get(f"{role}.{name}", 0.0) * value for name, value in features.items() if value]
     )
 
 
@@ -213,7 +213,7 @@ def _is_brand(sheet: TextSheet, cell: TextCell) -> bool:
 def _mention_features(context: RankingPage, key: str, text: str) -> Features:
     known = (worth for domain, worth in context.domains.items() if is_known_by(text, domain))
     return {
-        "mentions": min(sum(key in text for text in context.texts) - 1, 3) / 3,
+        "mentions": min(sum([key in text for text in context.texts]) - 1, 3) / 3,
         "known": max(known, default=0.0),
         "in_place": float(any(key in place and key != place for place in context.places)),
         "imprint": float(any(imprint.startswith(key) for imprint in context.imprints)),

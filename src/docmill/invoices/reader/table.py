@@ -169,7 +169,7 @@ PRICES: Final = 2  # columns: that of one piece, and that of all
 def _read_header(sheet: TextSheet, row: TextRow) -> Header | None:
     """The heading around a row that names two columns or more."""
     words = [word.text for cell in row.cells for word in cell.words]
-    if len(words) > 60 or sum(bool(heading_kind(word)) for word in words) < 2:
+    if len(words) > 60 or sum([bool(heading_kind(word)) for word in words]) < 2:
         return None
     anchors = [part for cell in row.cells for part in _split_cell(cell)]
     if len({column.kind for column, _ in anchors if column.kind}) < 2 or _is_numeric(row, sheet):
@@ -278,7 +278,7 @@ def _split_word(word: Word) -> list[Word]:
 
 def _longest_heading(cell: TextCell, at: int) -> tuple[int, str]:
     for size in range(min(MAX_WORDS_JOINED, len(cell.words) - at), 0, -1):
-        kind = exact_kind(" ".join(word.text for word in cell.words[at : at + size]))
+        kind = exact_kind(" ".join([word.text for word in cell.words[at : at + size]]))
         if kind:
             return size, kind
     return 1, ""

@@ -242,7 +242,7 @@ def _weigh(
 def _score_set(
     net: Pick | None, tax: Pick | None, gross: Pick | None, around: Surroundings
 ) -> float:
-    picks = [pick for pick in (net, tax, gross) if pick]
+    picks = [pick for pick in (net, tax, gross) if pick is not None]
     score = sum([pick.weight for pick in picks])
     if net and gross:
         score += _sum_bonus(net, tax, gross, _count_parts(net, tax, gross, around))
