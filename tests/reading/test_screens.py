@@ -60,7 +60,7 @@ def test_a_quickened_choice_matches_at_the_same_places(concept: str) -> None:
 
 
 def test_a_quickened_choice_finds_words_behind_any_letters() -> None:
-    words = quicken(r"(?:net|total|[0-9]x|\w*summe)")
+    words = quicken(r"(?:net|total|due|paid|[0-9]x|\w*summe)")
     quick = re.compile(rf"\b{words}\b")
     found = [
         text for text in ("zwischensumme", "net", "3x", "subtotal", "sum") if quick.search(text)

@@ -6,7 +6,7 @@ stand the pattern is asked.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 from docmill.reading.label_sets import LETTERS, find_beginnings, split_choices
@@ -17,6 +17,7 @@ _EDGE: Final = re.compile(r"\\b|\(\?<[!=]\\[wd]\)")
 _CLASS: Final = re.compile(r"\[(?![a-z]+\])[^\]]*\]|\\.|\.|\$")
 _ANY_LETTERS: Final = r"\w*"
 _WORD_EDGE: Final = r"\b"
+FEWEST: Final = 4  # choices: fewer are as fast without a look
 
 
 def make_screen(patterns: Iterable[str]) -> re.Pattern[str]:
@@ -33,18 +34,30 @@ def quicken(words: str) -> str:
 
     It matches at the same places, but of parts that match at one place it may take another.
     """
-    choices = split_choices(words)
-    begun = {choice: _begin(choice) for choice in choices}
-    known = [choice for choice in choices if "" not in begun[choice]]
-    others = [choice for choice in choices if "" in begun[choice]]
+    begun = {choice: _begin(choice) for choice in split_choices(words)}
+    known = {choice: firsts for choice, firsts in begun.items() if "" not in firsts}
+    others = [choice for choice in begun if choice not in known]
     ends = [choice.removeprefix(_ANY_LETTERS) for choice in others if _ANY_LETTERS in choice[:3]]
     others = [choice for choice in others if _ANY_LETTERS not in choice[:3]]
-    if len(known) < 2:
+    if len(known) < FEWEST:
         return words
-    quick = f"(?={_join_beginnings(map(begun.__getitem__, known))})(?:{'|'.join(known)})"
     if ends:
         others.append(rf"\w*(?:{'|'.join(ends)})")
+    quick = f"(?={_join_beginnings(known.values())})(?:{_group_by_letter(known)})"
     return f"(?:{'|'.join([quick, *others])})"
+
+
+def _group_by_letter(begun: Mapping[str, set[str]]) -> str:
+    """The choices that may begin with each letter, behind a look at that letter."""
+    letters = sorted({beginning[0] for firsts in begun.values() for beginning in firsts})
+    groups = (
+        "|".join(
+            [choice for choice, firsts in begun.items() if any(f[0] == letter for f in firsts)]
+        )
+        for letter in letters
+    )
+    pairs = zip(letters, groups, strict=True)
+    return "|".join(f"(?={re.escape(letter)})(?:{group})" for letter, group in pairs)
 
 
 def split_at_edges(words: str) -> tuple[re.Pattern[str], ...]:
