@@ -65,7 +65,7 @@ def name_table(field: str, features: Features) -> str:
 def weigh(weights: Mapping[str, float], field: str, features: Features) -> float:
     """The sum of a value's features by their weights, those of its own field included."""
     total = weights.get(f"is:{field}", 0.0) + weights.get(f"score:{field}", 0.0) * features["score"]
-    return total + sum(weights.get(name, 0.0) * value for name, value in features.items())
+    return total + sum([weights.get(name, 0.0) * value for name, value in features.items()])
 
 
 def score_feature(confidence: float) -> float:

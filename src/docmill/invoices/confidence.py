@@ -9,7 +9,7 @@ from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
-from functools import cache
+from functools import cache, cached_property
 from importlib import resources
 from typing import Any, Final
 
@@ -21,7 +21,8 @@ from docmill.invoices.reader.amounts import find_role
 from docmill.invoices.reader.names import is_known_by
 from docmill.invoices.values import parse_number
 from docmill.reading.dates import find_dates
-from docmill.reading.labels import COMPANY, squeeze
+from docmill.reading.labels import COMPANY, names_company, squeeze
+from docmill.reading.numbers import has_figure
 from docmill.reading.pages import Page
 
 KINDS: Final = {
@@ -58,7 +59,7 @@ Features = dict[str, float]
 InvoiceJson = Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)  # not frozen, as boxes
 class PlacedText:
     """A run of words without a wide gap, and where it stands."""
 
@@ -93,7 +94,7 @@ def name_field(path: str) -> str:
     return f"lines.{inside[1]}" if inside else path
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)  # no slots: what the page says is asked for by several values, and kept
 class Describer:
     """Tells the features of an invoice's values; what they share is told once."""
 
@@ -173,21 +174,25 @@ class Describer:
         """What other places of the page say of a name: agreeing, longer, shorter, or of others."""
         key, stem = squeeze(value), squeeze(COMPANY.sub("", value))
         parties = [squeeze(str(value_at(self.data, each) or "")) for each in _NAMES]
-        firms = {
-            other
-            for one, other in zip(self.texts, self.keys, strict=True)
-            if len(one.text) < NAME_LENGTH and COMPANY.search(one.text)
-        }
-        rivals = sum(not any(own and own in firm for own in parties) for firm in firms)
+        rivals = sum(not any(own and own in firm for own in parties) for firm in self._firms)
         return {
-            "linked": float(any(is_known_by(value, domain) for domain in self._domains())),
+            "linked": float(any(is_known_by(value, domain) for domain in self._domains)),
             "varied": float(len(stem) > 3 and any(_is_variant(key, stem, k) for k in self.keys)),
             "rivals": min(rivals, OFTEN) / OFTEN,
             "told_more": float(any(each.startswith(key) and each != key for each in self.keys)),
         }
 
+    @cached_property
+    def _firms(self) -> set[str]:
+        return {
+            key
+            for one, key in zip(self.texts, self.keys, strict=True)
+            if len(one.text) < NAME_LENGTH and names_company(one.text)
+        }
+
+    @cached_property
     def _domains(self) -> set[str]:
-        found = (_HOST.finditer(one.text) for one in self.texts)
+        found = (_HOST.finditer(one.text) for one in self.texts if "." in one.text)
         return {squeeze(max(match[1].split("."), key=len)) for each in found for match in each}
 
     def _describe_days(self) -> Features:
@@ -195,8 +200,7 @@ class Describer:
         issued, due = (
             _parse_date(value_at(self.data, path)) for path in ("issue_date", "due_date")
         )
-        days = {each.day for one in self.texts for each in find_dates(one.text)}
-        terms = {int(match[1]) for one in self.texts for match in lexicon.DAYS.finditer(one.text)}
+        days, terms = self._days, self._terms
         gap = (due - issued).days if issued and due else None
         return {
             "many_days": min(len(days), OFTEN) / OFTEN,
@@ -204,15 +208,25 @@ class Describer:
             "terms_fit": float(gap is not None and gap in terms),
         }
 
+    @cached_property
+    def _days(self) -> set[date]:
+        return {each.day for one in self.texts for each in find_dates(one.text)}
+
+    @cached_property
+    def _terms(self) -> set[int]:
+        """The numbers of days that the page names."""
+        texts = (one.text for one in self.texts if has_figure(one.text))
+        return {int(match[1]) for text in texts for match in lexicon.DAYS.finditer(text)}
+
     def _fits(self) -> Features:
         return {"fits": self.sums["closed"] + self.sums["lines_fit"]}
 
     def _describe_place(self, path: str, kind: str) -> Features:
         """What stands around a value in its cell, and where else it is written."""
         seen, key = self.data["evidence"][path], squeeze(str(value_at(self.data, path)))
-        again = sum(key in each for each in self.keys) if key else 0
-        alone = sum(key == each for each in self.keys)
-        found: Features = {"alone": float(bool(alone)), "again": min(again, OFTEN) - 1.0}
+        again = sum([key in each for each in self.keys]) if key else 0
+        alone = key in self.keys
+        found: Features = {"alone": float(alone), "again": min(again, OFTEN) - 1.0}
         box, page, text = seen["box"], seen["page"], seen["text"] or ""
         own = box and next((one.text for one in self.texts if one.holds(page, box)), None)
         start = own.find(text) if own and text else -1
@@ -380,11 +394,13 @@ def fit_absences(
     data: InvoiceJson, texts: Sequence[PlacedText], fitted: Calibration
 ) -> dict[str, float]:
     """How sure it is that what was not found is not there, by path."""
+    absent = [path for path in OPTIONAL if value_at(data, path) is None]
+    if not absent:
+        return {}
     known = Describer.of(data, texts)
     return {
         path: fitted.estimate("absent", f"no {path}", known.describe_absence(path))
-        for path in OPTIONAL
-        if value_at(data, path) is None
+        for path in absent
     }
 
 

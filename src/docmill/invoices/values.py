@@ -67,7 +67,7 @@ def clean(value: object) -> str:
     if text.isascii() and text.isprintable():
         return " ".join(text.split())
     words = " ".join(text.translate(_GONE).split())
-    shown = "".join(char for char in words if unicodedata.category(char) != "Cc")
+    shown = "".join([char for char in words if unicodedata.category(char) != "Cc"])
     return " ".join(shown.split())
 
 

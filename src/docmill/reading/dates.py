@@ -9,12 +9,12 @@ from typing import Final
 
 from docmill.reading.labels import fold_accents
 from docmill.reading.lexicon import lexicon
+from docmill.reading.numbers import has_figure
 
 YEARS: Final = (1970, 2099)
 
 MONTHS: Final = {name: int(number) for name, number in lexicon().words("month").items()}
 
-_FIGURE: Final = re.compile(r"\d")
 _WORD: Final = r"[^\W\d_]{3,12}"
 _ISO: Final = re.compile(r"(?<![\d.])(\d{4})([-/.])\s?(\d{1,2})\2\s?(\d{1,2})(?!\d)")
 _NUMERIC: Final = re.compile(
@@ -49,11 +49,13 @@ class FoundDate:
 
 def find_dates(text: str, *, month_first: bool = False, packed: bool = False) -> list[FoundDate]:
     """Every date in a text, from left to right; `packed` ones (20250314) only when asked for."""
-    return list(_find_dates(text, month_first, packed)) if _FIGURE.search(text) else []
+    return list(_find_dates(text, month_first, packed))
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=8192)
 def _find_dates(text: str, month_first: bool, packed: bool) -> tuple[FoundDate, ...]:
+    if not has_figure(text):
+        return ()
     found: list[FoundDate] = []
     for date_found in sorted(_find_all(text, packed), key=lambda item: (item.start, -item.end)):
         if found and date_found.start < found[-1].end:
@@ -72,7 +74,7 @@ def read_date(text: str, *, month_first: bool = False) -> date | None:
 def has_month_first(texts: Iterable[str]) -> bool | None:
     """Whether slashed dates put the month first; None where none of them tells."""
     votes = 0
-    for text in filter(_FIGURE.search, texts):
+    for text in filter(has_figure, texts):
         for match in _NUMERIC.finditer(text):
             if match[2] != ".":
                 votes += (int(match[3]) > 12) - (int(match[1]) > 12)

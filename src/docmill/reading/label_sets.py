@@ -45,8 +45,10 @@ class LabelSet:
         return known
 
     def _matches(self, key: str) -> bool:
-        near = self._by_beginning.get(key[:LETTERS], ())
-        return any(pattern.fullmatch(key) for pattern in near) or bool(self._others.fullmatch(key))
+        for pattern in self._by_beginning.get(key[:LETTERS], ()):
+            if pattern.fullmatch(key):
+                return True
+        return self._others.fullmatch(key) is not None
 
 
 def split_choices(pattern: str) -> list[str]:

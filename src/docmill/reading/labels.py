@@ -6,12 +6,16 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import cached_property, lru_cache
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from docmill.reading.numbers import DecimalMark
 from docmill.reading.pages import Box, Line, Word, bounding_box
 
 _STROKED: Final = str.maketrans({"ß": "ss", "ø": "o", "æ": "ae", "ł": "l", "\ufffd": None})
+_SEPARATORS: Final = {
+    code: None for code in range(128) if not (chr(code).isalnum() or chr(code) in "#%")
+}
+_FIRST_MARK: Final = "\u0300"  # no character before it combines with another
 _TORN_SIGNS: Final = re.compile(r"[{}|~\[\]]")
 _TORN: Final = re.compile(r"(?<=[a-z])[{}|~\[\]](?=[a-z])")  # what a font prints for a lost letter
 
@@ -22,7 +26,9 @@ def fold_accents(text: str) -> str:
     if lower.isascii():
         return lower
     parts = unicodedata.normalize("NFKD", lower.translate(_STROKED))
-    return "".join(char for char in parts if not unicodedata.combining(char))
+    return "".join(
+        [char for char in parts if char < _FIRST_MARK or not unicodedata.combining(char)]
+    )
 
 
 @lru_cache(maxsize=32768)
@@ -32,10 +38,12 @@ def fold(text: str, signs: str = "") -> str:
     Of all signs only `signs` are kept.
     """
     plain = fold_accents(text)
+    if plain.isascii() and plain.isalnum():
+        return plain  # most words are; what follows would change nothing
     if _TORN_SIGNS.search(plain):
         plain = _TORN.sub("", plain)
     if not plain.isascii():
-        plain = "".join(char for char in plain if char.isascii() or not char.isalpha())
+        plain = "".join([char for char in plain if char.isascii() or not char.isalpha()])
     return " ".join(_pieces(signs).findall(plain))
 
 
@@ -47,6 +55,9 @@ def _pieces(signs: str) -> re.Pattern[str]:
 @lru_cache(maxsize=32768)
 def squeeze(text: str) -> str:
     """The same in one piece, so that `Invoice No.` and `InvoiceNo` are one."""
+    plain = text.lower()
+    if plain.isascii():  # several times as fast as to find the pieces and join them
+        return plain if plain.isalnum() else plain.translate(_SEPARATORS)
     return fold(text, "#%").replace(" ", "")
 
 
@@ -67,6 +78,12 @@ COMPANY: Final = re.compile(
 )
 
 
+@lru_cache(maxsize=8192)
+def names_company(text: str) -> bool:
+    """Whether a company's form stands in a text; the same texts are asked by many rules."""
+    return COMPANY.search(text) is not None
+
+
 MAX_LABEL_WORDS: Final = 6
 MAX_STARTS: Final = 8
 MAX_LABEL_CHARS: Final = 40
@@ -80,6 +97,7 @@ _TOKEN: Final = re.compile(  # letters set wide apart are one word
 )
 _NUMBERING: Final = re.compile(r"\(?\d{1,2}[).]\s*(?=[^\W\d])")
 _LEAD: Final = re.compile(r"^[\s:=.#>–-]+")
+_ID_SIGNS: Final = frozenset("/.-")
 _INSIDE_ID: Final = re.compile(r"[/.-]+\w*\d")
 _TWIN: Final = re.compile(
     r"\s*[/(|]\s*[^\W\d][^:\d]{0,30}\s*(?=:|$)"
@@ -97,7 +115,7 @@ class Where(IntEnum):
     BEFORE = 4
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)  # not frozen, as boxes
 class TextCell:
     """Words of one row with no wide gap between them."""
 
@@ -158,6 +176,11 @@ class TextRow:
     @cached_property
     def text(self) -> str:
         return "  ".join([cell.text for cell in self.cells])
+
+    @cached_property
+    def kept(self) -> dict[str, Any]:
+        """What a reader has found in it, by a name of its own, so that it is found once."""
+        return {}
 
 
 @dataclass(
@@ -222,6 +245,11 @@ class TextSheet:
         """The row of each cell, by the cell's identity."""
         return {id(cell): row for row, _, cell in self.cells}
 
+    @cached_property
+    def kept(self) -> dict[str, Any]:
+        """The same of all rows."""
+        return {}
+
     def height(self, page: int) -> float:
         return self.sizes[page - 1][1]
 
@@ -257,7 +285,8 @@ def _fold_words(text: str, start: int, tokens: list[tuple[int, int]]) -> list[tu
     for _, end in tokens:
         key += squeeze(text[last:end])
         last = end
-        if len(key) > MAX_LABEL_CHARS or _INSIDE_ID.match(text, end):
+        inside = text[end : end + 1] in _ID_SIGNS and _INSIDE_ID.match(text, end)
+        if len(key) > MAX_LABEL_CHARS or inside:
             break
         if key and text[end - 1] != "/":
             keys.append((end, key))

@@ -87,13 +87,21 @@ class Number:
         return self.readings[0]
 
 
+@lru_cache(maxsize=8192)
+def has_figure(text: str) -> bool:
+    """Whether there is a figure in a text; most rules look for nothing where there is none."""
+    return _FIGURE.search(text) is not None
+
+
 def find_numbers(text: str, mark: DecimalMark = "") -> list[Number]:
     """Every number in a text that stands by itself, from left to right."""
-    return list(_find_numbers(text, mark)) if _FIGURE.search(text) else []
+    return list(_find_numbers(text, mark))
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=8192)
 def _find_numbers(text: str, mark: DecimalMark) -> tuple[Number, ...]:
+    if not has_figure(text):
+        return ()
     found: list[Number] = []
     for match in _NUMBER.finditer(text):
         negative = bool(match["sign"] or match["sign2"] or match["minus"]) and "+" not in (

@@ -19,19 +19,17 @@ class Box:
     y0: float
     x1: float
     y1: float
+    # Worked out at once: each box is asked for them some twenty times.
+    height: float = field(init=False, repr=False, compare=False)
+    middle: float = field(init=False, repr=False, compare=False)  # where the text runs
+
+    def __post_init__(self) -> None:
+        self.height = self.y1 - self.y0
+        self.middle = (self.y0 + self.y1) / 2
 
     @property
     def width(self) -> float:
         return self.x1 - self.x0
-
-    @property
-    def height(self) -> float:
-        return self.y1 - self.y0
-
-    @property
-    def middle(self) -> float:
-        """The height at which the text runs."""
-        return (self.y0 + self.y1) / 2
 
     @property
     def centre(self) -> float:
@@ -83,7 +81,7 @@ class Word:
     bold: bool = False
 
 
-@dataclass(frozen=True)  # no slots: its cells are asked for again and again, and kept
+@dataclass(unsafe_hash=True)  # not frozen, as boxes; no slots: its cells are kept
 class Line:
     """Words on one baseline of one column, in reading order."""
 
@@ -132,7 +130,7 @@ class Page:
 
     @property
     def words(self) -> tuple[Word, ...]:
-        return tuple(word for line in self.lines for word in line.words)
+        return tuple([word for line in self.lines for word in line.words])
 
     @property
     def text(self) -> str:
@@ -150,7 +148,7 @@ class PagedDocument:
     reader: str = BUILT_IN
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)  # not frozen, as boxes
 class Value:
     """A value as results carry it, and the words it was read from."""
 

@@ -220,9 +220,10 @@ def _is_picture(words: Sequence[Word], handle: int, shape: pdfium.PageShape) -> 
 
     What a browser prints at the edges does not count. A page without any text may also be drawn.
     """
-    edge = EDGE * shape.size[1]
-    inner = [word for word in words if edge < word.box.middle < shape.size[1] - edge]
-    if sum(len(word.text) for word in inner) > FEW_CHARS:
+    height = shape.size[1]
+    edge = EDGE * height
+    inner = [word for word in words if edge < word.box.middle < height - edge]
+    if sum([len(word.text) for word in inner]) > FEW_CHARS:
         return False
     share = pictures.image_share(handle, shape)
     return share >= (MOST_IMAGE if inner else SOME_IMAGE) or (

@@ -57,7 +57,8 @@ _font = bind(
 _loose_box = bind("FPDFText_GetLooseCharBox", c_int, c_void_p, c_int, c_void_p, quick=True)
 
 
-_FONT_NAME: Final = ctypes.create_string_buffer(64)  # written anew by each question
+_FONT_NAME_BYTES: Final = 64
+_FONT_NAME: Final = ctypes.create_string_buffer(_FONT_NAME_BYTES)  # written anew by each question
 
 
 class PdfOpenError(Exception):
@@ -189,8 +190,8 @@ def read_characters(text: int, count: int, page: PageShape) -> Characters:
 
 def _is_bold(text: int, index: int) -> bool:
     """By the name of the font, which says it more often than its weight does."""
-    length = _font(text, index, _FONT_NAME, len(_FONT_NAME), None)
-    return 0 < length <= len(_FONT_NAME) and _names_bold(_FONT_NAME.value)
+    length = _font(text, index, _FONT_NAME, _FONT_NAME_BYTES, None)
+    return 0 < length <= _FONT_NAME_BYTES and _names_bold(_FONT_NAME.value)
 
 
 @lru_cache(maxsize=512)

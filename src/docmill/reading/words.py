@@ -4,6 +4,7 @@ import unicodedata
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
 from typing import Final
 
@@ -51,6 +52,7 @@ def find_words(chars: Characters, size: tuple[float, float]) -> list[Word]:
     return join_spaced(words)
 
 
+@lru_cache(maxsize=1024)  # the words of a page have one angle or two
 def snap_angle(degrees: float) -> int:
     """Whole degrees from 0 to 359, near quarter turns made exact."""
     quarter = round(degrees / 90) * 90

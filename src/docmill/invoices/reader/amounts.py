@@ -13,6 +13,7 @@ from docmill.reading import labels
 from docmill.reading.labels import TextCell, TextRow, TextSheet
 from docmill.reading.numbers import CODES
 from docmill.reading.pages import Box
+from docmill.reading.screens import quicken
 
 Role = str
 
@@ -56,7 +57,7 @@ _CONCEPTS: Final = (  # every word that gives an amount a role is among theirs
     *("reduced", "paid", "due", "charge", "discount", "rounding", "tax", "surely_gross", "gross"),
     *("net", "sum"),
 )
-_ANY_WORD: Final = re.compile(rf"\b(?:{lexicon.join_words(_CONCEPTS)})")
+_ANY_WORD: Final = re.compile(rf"\b{quicken(lexicon.join_words(_CONCEPTS))}")
 _DISCOUNT_START: Final = re.compile(lexicon.amount_words("discount_start"))
 _AFTER_OR_BEFORE: Final = lexicon.amount_pattern("after_or_before")
 _DATE_WORD: Final = re.compile(lexicon.amount_words("date_word"))
@@ -158,9 +159,12 @@ class LabelledAmount:
 def find_amounts(sheet: TextSheet, skipped: frozenset[int]) -> list[LabelledAmount]:
     """Every labelled amount outside the rows that are lines of the invoice."""
     found: list[LabelledAmount] = []
+    known: dict[int, tuple[LabelledAmount, ...]] = sheet.kept.setdefault("amounts", {})
     for row in sheet.rows:
         if row.index not in skipped:
-            found += _row_amounts(sheet, row)
+            if row.index not in known:
+                known[row.index] = tuple(_row_amounts(sheet, row))
+            found += known[row.index]
     return found
 
 
@@ -297,7 +301,7 @@ def _heading_left_of(row: TextRow, above: TextRow, box: Box) -> str | None:
     """
     heads = above.cells
     near = 0 < box.middle - above.y < CLOSE * box.height
-    worded = all(not any(char.isdigit() for char in cell.text) for cell in heads)
+    worded = all(not any(map(str.isdigit, cell.text)) for cell in heads)
     if not (near and worded) or min(len(heads), len(row.cells)) < COLUMNS:
         return None
     at = max((n for n, cell in enumerate(heads) if cell.box.x0 <= box.x0), default=-1)
@@ -310,4 +314,4 @@ def _is_heading_over(cell: TextCell, box: Box) -> bool:
     if cell.box.x0 >= box.x1 or cell.box.x1 <= box.x0 or cell.box.width > 200:
         return False
     bare = _SHARE.sub("", cell.text)
-    return bool(_LETTERS.search(cell.text)) and not any(char.isdigit() for char in bare)
+    return bool(_LETTERS.search(cell.text)) and not any(map(str.isdigit, bare))

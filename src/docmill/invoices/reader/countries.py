@@ -142,8 +142,10 @@ def find_countries(sheet: TextSheet, values: Values) -> dict[str, Value]:
     own, theirs = (party_cells(sheet, values, side) for side in ("seller", "buyer"))
     seller = _choose([*_read_cells(own), *_read_number(sheet, values.get("seller.tax_id"))])
     buyer = _choose([*_read_cells(theirs), *_read_number(sheet, values.get("buyer.tax_id"))])
-    others = [cell for _, _, cell in sheet.cells if not any(cell is one for one, _ in theirs)]
-    seller = seller or _choose([*_read_contacts(others)]) or _guess(sheet, values.get("currency"))
+    if not seller:
+        taken = {id(cell) for cell, _ in theirs}
+        others = [cell for _, _, cell in sheet.cells if id(cell) not in taken]
+        seller = _choose([*_read_contacts(others)]) or _guess(sheet, values.get("currency"))
     place = values.get("buyer.address") or values.get("buyer.name")
     near = buyer or _find_neighbour(seller, theirs)
     found = {"seller.country": seller, "buyer.country": near or _share(seller, place)}

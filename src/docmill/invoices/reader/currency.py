@@ -58,6 +58,10 @@ _SIGN: Final = re.compile(
     rf"|(?:{_BEHIND_FIGURE})(?P<behind>[Kk]r|KR|Ft|FT|[Ll]ei|Fr\.)(?![^\W\d_])"
     r"|(?<=\()(?P<inside>kr|Kr|Ft|DKK|SEK|NOK)(?=\.?\))"
 )
+_SIGN_START: Final = re.compile(  # what every sign has, each way with a letter of its own first
+    r"\$|€|£|¥|₹|₽|₺|₱|₦|₩|₪|₴|฿|₫|元|ł|Ł|č|Č|CFA|Eur|eur|EUR|rup|Rup|RUP|for|For|RMB"
+    r"|Rp|RP|Rs|RM|S/|Fr\.|kr|Kr|KR|Ft|FT|lei|Lei|DKK|SEK|NOK"
+)
 _CODE: Final = re.compile(rf"(?<![^\W\d_])(?<!/)(?:{_CODES})(?![^\W\d_])")
 _IN: Final = re.compile(r"(?:[(\[/]|\b(?:in|en|dalam|i|v|w|em|ve|total|amount))\s*$", re.IGNORECASE)
 
@@ -107,14 +111,14 @@ def find_marks(text: str) -> list[MoneyMark]:
     """The signs and codes of currencies in a text; a shared sign stands for itself."""
     found = [
         MoneyMark(_code_of(match[match.lastgroup or 0]), *match.span(match.lastgroup or 0))
-        for match in _SIGN.finditer(text)
+        for match in (_SIGN.finditer(text) if _SIGN_START.search(text) else ())
     ]
     taken = {at for mark in found for at in range(mark.start, mark.end)}
     for match in _CODE.finditer(text):
         if match.start() not in taken:
             worth = _code_worth(text, match.start(), match.end())
             found.append(MoneyMark(match[0], match.start(), match.end(), worth))
-    return sorted(found, key=lambda mark: mark.start)
+    return sorted(found, key=lambda mark: mark.start) if len(found) > 1 else found
 
 
 def _code_of(sign: str) -> str:

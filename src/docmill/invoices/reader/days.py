@@ -22,6 +22,7 @@ from docmill.reading.labels import (
     find_spots,
     match_labels,
 )
+from docmill.reading.numbers import has_figure
 from docmill.reading.pages import Value
 
 SHORT: Final = 40  # characters: what may be a label
@@ -46,8 +47,9 @@ def order_days(sheet: TextSheet) -> TextSheet:
     told = dates.has_month_first(texts)
     if told is not None or not any(_SLASHED.search(text) for text in texts):
         return replace(sheet, month_first=bool(told))
-    american = find_country(sheet, _MONTH_FIRST_COUNTRIES) == "US"
-    return replace(sheet, month_first=american or sheet.month_first or dates.has_clock(texts))
+    first = sheet.month_first or dates.has_clock(texts)  # both are told sooner than the country
+    first = first or find_country(sheet, _MONTH_FIRST_COUNTRIES) == "US"
+    return replace(sheet, month_first=first)
 
 
 def find_issue_date(sheet: TextSheet, phrases: list[Phrase], number: Value | None) -> Value | None:
@@ -198,6 +200,8 @@ def _due_by_terms(
 
 def _days_in(cell: TextCell, label: str, issued: date) -> Iterator[HeaderCandidate]:
     """The days that a text gives to pay; `label` is what stands before it."""
+    if not has_figure(cell.text):
+        return
     for match in (*lexicon.DAYS.finditer(cell.text), *_NET.finditer(cell.text)):
         count, clause = int(match[1]), f"{label} {_clause(cell, match)}"
         if not 0 < count <= LATEST // 2 or not _speaks_of_paying(clause, _part(cell, match)):

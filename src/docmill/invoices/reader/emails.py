@@ -44,5 +44,6 @@ def _read_cells(cells: Iterable[TextCell], sure: float) -> list[Value]:
     return [
         Value(match[0], sure, cell.page, cell.place(*match.span()), match[0])
         for cell in cells
+        if "@" in cell.text
         for match in _EMAIL.finditer(cell.text)
     ]

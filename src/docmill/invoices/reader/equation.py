@@ -1,7 +1,7 @@
 """What stands between lines, net, tax and gross: charges, discounts, rounding, tax withheld."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import lru_cache
 from typing import Final
@@ -25,6 +25,7 @@ class Surroundings:
     lines: int | None
     of_lines: PartCounts
     of_gross: PartCounts
+    fitting: dict[Decimal, bool] = field(default_factory=dict[Decimal, bool])  # what was asked
 
     def count_parts(self, gap: Decimal, slack: Decimal) -> int | None:
         """Of how many charges and discounts a gap is made; None where it is of none."""
@@ -34,7 +35,11 @@ class Surroundings:
         """Whether the lines come to a total, with charges and discounts or without."""
         if not self.lines:
             return False
-        return _look_up(self.of_lines, _to_cents(total) - self.lines, SLACK) is not None
+        known = self.fitting.get(total)
+        if known is None:
+            found = _look_up(self.of_lines, _to_cents(total) - self.lines, SLACK)
+            known = self.fitting[total] = found is not None
+        return known
 
 
 def make_surroundings(amounts: Sequence[LabelledAmount], lines: Decimal | None) -> Surroundings:

@@ -79,17 +79,16 @@ def _wrapped_labels(sheet: TextSheet) -> Iterator[Phrase]:
 def _join_lines(cell: TextCell, below: TextRow) -> Iterator[Phrase]:
     if below.page != cell.page:
         return
+    left = cell.box.x0
     for column, other in enumerate(below.cells):
-        if _is_wrapped(cell, other):
+        if abs(other.box.x0 - left) < labels.EDGE and _is_wrapped(cell, other):
             key = labels.squeeze(cell.text) + labels.squeeze(other.text)
             if key in lexicon.LABELS:
                 yield Phrase(below, column, other, 0, len(other.text), key, first=True)
 
 
 def _is_wrapped(cell: TextCell, below: TextCell) -> bool:
-    """Whether two cells may be the lines of one label: short words, close, at one left edge."""
-    if abs(below.box.x0 - cell.box.x0) >= labels.EDGE:
-        return False
+    """Whether two cells at one left edge may be the lines of one label: short words, and close."""
     down = below.box.middle - cell.box.middle
     near = 0 < down < WRAPPED * cell.box.height and abs(below.box.height - cell.box.height) < 1
     text = f"{cell.text} {below.text}"

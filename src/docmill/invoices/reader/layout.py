@@ -34,7 +34,7 @@ _WORDY: Final = re.compile(r"[^\W\d_]{2}")
 _MONEY_WORDS: Final = frozenset({"rp", "idr", "usd", "eur", "sgd", "gbp", "rs", "inr", "chf", "rm"})
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)  # not frozen, as boxes
 class PrintedNumber:
     """A number on a page."""
 
@@ -131,7 +131,7 @@ def _covers(word: Word, other: Word) -> bool:
     """Whether two numbers stand in one place; words may touch without hiding each other."""
     if not _overlaps(word.box, other.box):
         return False
-    figures = any(c.isdigit() for c in word.text) and any(c.isdigit() for c in other.text)
+    figures = any(map(str.isdigit, word.text)) and any(map(str.isdigit, other.text))
     return figures or word.text == other.text
 
 
@@ -177,16 +177,17 @@ def make_sheet(pages: Iterable[Page]) -> TextSheet:
 
 def find_figures(row: TextRow, mark: DecimalMark) -> list[PrintedNumber]:
     """The numbers of a row, from left to right; two in one place are one with two readings."""
-    found = [
-        PrintedNumber(number, cell, cell.place(number.start, number.end), row.index)
-        for cell in row.cells
-        for number in find_numbers(cell.text, mark)
-    ]
-    return (
-        [_add_hidden_readings(figure, row.hidden, mark) for figure in found]
-        if row.hidden
-        else found
-    )
+    found: list[PrintedNumber] | None = row.kept.get(mark)
+    if found is None:
+        found = [
+            PrintedNumber(number, cell, cell.place(number.start, number.end), row.index)
+            for cell in row.cells
+            for number in find_numbers(cell.text, mark)
+        ]
+        if row.hidden:
+            found = [_add_hidden_readings(figure, row.hidden, mark) for figure in found]
+        row.kept[mark] = found
+    return list(found)
 
 
 def _add_hidden_readings(
@@ -219,4 +220,4 @@ def _overlay_text(figure: PrintedNumber, words: Sequence[Word]) -> str:
 
 def _overlaps(one: Box, other: Box) -> bool:
     shared = min(one.x1, other.x1) - max(one.x0, other.x0)
-    return shared > COVERED * min(one.width, other.width)
+    return shared > COVERED * (one.x1 - one.x0) or shared > COVERED * (other.x1 - other.x0)

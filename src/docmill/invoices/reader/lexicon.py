@@ -9,6 +9,7 @@ from typing import Final
 
 from docmill.reading.label_sets import LabelSet, split_choices
 from docmill.reading.lexicon import join_choices, lexicon
+from docmill.reading.screens import quicken
 
 _WORDS: Final = lexicon()
 CURRENCY_MARKS: Final = re.compile(
@@ -34,13 +35,18 @@ def join_words(concepts: Iterable[str]) -> str:
 
 
 def amount_pattern(concept: str) -> re.Pattern[str]:
-    """The same as whole words."""
-    return re.compile(rf"\b{amount_words(concept)}\b")
+    """The same as whole words, to find whether and where one begins, not where it ends."""
+    return re.compile(rf"\b{quicken(amount_words(concept))}\b")
+
+
+def stem_words(concept: str) -> str:
+    """Words or parts of words in the folded heading of a column."""
+    return _WORDS.pattern("invoice stem", concept)
 
 
 def stem_pattern(concept: str) -> re.Pattern[str]:
-    """Words or parts of words in the folded heading of a column."""
-    return re.compile(rf"(?<!\w){_WORDS.pattern('invoice stem', concept)}(?!\w)")
+    """The same as whole words."""
+    return re.compile(rf"(?<!\w){stem_words(concept)}(?!\w)")
 
 
 def printed_words(concept: str) -> str:

@@ -24,7 +24,7 @@ def fit_readings(found: dict[str, PrintedNumber]) -> Iterable[Fit]:
     if "quantity" not in found or "unit_price" not in found:
         return
     discount = found.get("discount")
-    readings = (found[name].number.readings for name in ("quantity", "unit_price", "amount"))
+    readings = [found[name].number.readings for name in ("quantity", "unit_price", "amount")]
     for quantity, price, amount in product(*readings):
         for off in _discount_amounts(discount, quantity * price):
             gap = abs(line_amount(quantity, price, off) - amount)
@@ -275,7 +275,7 @@ def _mark_extra(raw: RawLine, label: str, full: bool) -> RawLine:
 def _make_raw(header: Header, row: PlacedRow, amount: PrintedNumber) -> RawLine:
     figures = {kind: found for kind in _STRAYS if (found := row.figure_of(header, kind))}
     figures["amount"] = amount
-    places = frozenset(header.columns[index].kind for index in row.numbers)
+    places = frozenset([header.columns[index].kind for index in row.numbers])
     raw = RawLine(header, row.row, figures, tuple(row.numbers.values()), places=places)
     return raw if "discount" in figures or _adds_up(figures) else _add_discount(raw, row)
 
@@ -291,9 +291,7 @@ def _add_discount(raw: RawLine, row: PlacedRow) -> RawLine:
 
 def _row_words(row: PlacedRow, header: Header) -> str:
     """The words of a row without the numbers that stand in columns."""
-    return " ".join(
-        cell.text for cell in row.row.cells if any(char.isalpha() for char in cell.text)
-    )
+    return " ".join(cell.text for cell in row.row.cells if any(map(str.isalpha, cell.text)))
 
 
 def _adds_up(figures: dict[str, PrintedNumber]) -> bool:
@@ -412,7 +410,7 @@ def find_bare_lines(sheet: TextSheet, taught: Sequence[TaughtColumn] = ()) -> Li
 def _bare_line(sheet: TextSheet, row: TextRow) -> RawLine | None:
     found = find_figures(row, sheet.mark)
     plain = [figure for figure in found if not figure.number.percent]
-    words = sum(char.isalpha() for char in row.text)
+    words = sum(map(str.isalpha, row.text))
     if (
         not 3 <= len(plain) <= 6
         or words < LETTERS
@@ -450,7 +448,7 @@ def make_row_header(row: TextRow, known: dict[str, PrintedNumber]) -> Header:
 
 
 def _words_start(row: TextRow) -> float:
-    first = next((cell for cell in row.cells if any(c.isalpha() for c in cell.text)), row.cells[0])
+    first = next((cell for cell in row.cells if any(map(str.isalpha, cell.text))), row.cells[0])
     return first.box.x0
 
 

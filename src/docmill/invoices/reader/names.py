@@ -12,8 +12,16 @@ from docmill.invoices.reader.amounts import find_role
 from docmill.invoices.reader.lexicon import GOODS_PARTY, SHIP
 from docmill.invoices.reader.table import exact_kind
 from docmill.reading import dates, labels
-from docmill.reading.labels import COMPANY, TextCell, TextRow, TextSheet, squeeze
+from docmill.reading.labels import (
+    COMPANY,
+    TextCell,
+    TextRow,
+    TextSheet,
+    names_company,
+    squeeze,
+)
 from docmill.reading.pages import Box, bounding_box
+from docmill.reading.screens import find_any, make_screen, split_at_edges
 
 MAX_BLOCK_LINES: Final = 12
 ALIGNED: Final = 4.0
@@ -22,8 +30,8 @@ _ADDRESS: Final = lexicon.lowered_pattern(
     r"(?<!\d)(?:[A-Z]{1,2}-)?\d{5}(?!\d)|(?<!\d)\d{4} [A-Z]|\d{3} \d{2} |"
     + lexicon.printed_words("address")
 )
-_CONTACT: Final = lexicon.lowered_pattern(lexicon.printed_words("contact"))
-_TAXED: Final = lexicon.lowered_pattern(lexicon.printed_words("taxed"))
+_CONTACT: Final = split_at_edges(lexicon.lowered_pattern(lexicon.printed_words("contact")).pattern)
+_TAXED: Final = split_at_edges(lexicon.lowered_pattern(lexicon.printed_words("taxed")).pattern)
 _REACHED: Final = lexicon.lowered_pattern(
     rf"{lexicon.printed_words('reached')}[^\d\n]{{0,12}}\d|www\.|https?:"
 )
@@ -32,13 +40,13 @@ _REACHED: Final = lexicon.lowered_pattern(
 @lru_cache(maxsize=1024)  # each name is asked in both roles
 def has_contact(text: str) -> bool:
     """Whether lines say how to reach or pay somebody."""
-    return _CONTACT.search(text.lower()) is not None
+    return find_any(_CONTACT, text.lower())
 
 
 @lru_cache(maxsize=1024)
 def is_taxed(text: str) -> bool:
     """Whether lines name a tax number."""
-    return _TAXED.search(text.lower()) is not None
+    return find_any(_TAXED, text.lower())
 
 
 @lru_cache(maxsize=1024)
@@ -131,10 +139,12 @@ def _aligned_run(cells: list[TextCell], at: int) -> list[TextCell]:
 
 
 def _is_aligned(cell: TextCell, last: TextCell) -> bool:
-    left = abs(cell.box.x0 - last.box.x0) < ALIGNED
-    right = abs(cell.box.x1 - last.box.x1) < ALIGNED
-    middle = abs(cell.box.x0 + cell.box.x1 - last.box.x0 - last.box.x1) < ALIGNED
-    return left or right or middle
+    one, two = cell.box, last.box
+    return (
+        abs(one.x0 - two.x0) < ALIGNED
+        or abs(one.x1 - two.x1) < ALIGNED
+        or abs(one.x0 + one.x1 - two.x0 - two.x1) < ALIGNED
+    )
 
 
 MAX_CHARS: Final = 70
@@ -167,6 +177,9 @@ _FORM_ONLY: Final = re.compile(
 _UNFINISHED: Final = re.compile(r"(?:[&,/-]|\b(?:and|und|et|y|e|dan|of|de|del|der|für|for))$")
 _POSTCODE: Final = re.compile(r"(?<!\d)\d{4,6}$")
 _STREET: Final = lexicon.lowered_pattern(rf"[^\d]*{lexicon.printed_words('street')}\s*(?:\d|$)")
+_STREET_WORD: Final = make_screen(
+    [lexicon.lowered_pattern(lexicon.printed_words("street")).pattern]
+)
 _DOMAIN: Final = re.compile(
     r"(?:@|www\.|https?://(?:www\.)?)([a-z0-9.-]+)\.[a-z]{2,}", re.IGNORECASE
 )
@@ -242,7 +255,7 @@ def _add_form(sheet: TextSheet, name: PartyName) -> PartyName:
     """A name with a company's form that stands apart in the next cell of its row."""
     row = find_row(sheet, name.cell)
     at = row.cells.index(name.cell) + 1 if row else 0
-    if not row or at >= len(row.cells) or COMPANY.search(name.text):
+    if not row or at >= len(row.cells) or names_company(name.text):
         return name
     form = row.cells[at]
     near = form.box.x0 - name.cell.box.x1 < APART * name.cell.box.height
@@ -283,7 +296,7 @@ def _goes_on(first: str, lines: list[TextCell]) -> bool:
     heights = [cell.box.height for cell in lines]
     tall = min(heights[:2]) > TALLER * heights[2]
     steps = [after.box.middle - cell.box.middle for cell, after in pairwise(lines)]
-    apart = steps[1] > GAP * steps[0] and bool(COMPANY.search(second))
+    apart = steps[1] > GAP * steps[0] and names_company(second)
     return (tall or apart) and steps[0] < 2 * heights[0]
 
 
@@ -296,10 +309,10 @@ def is_name(text: str, *, given: bool = False) -> bool:
     label = _LABEL.match(text)
     parts = split_parts((text[label.end() :] if label else text).lstrip(" :"))
     bare = parts[0]
-    letters = sum(char.isalpha() for char in bare)
+    letters = sum(map(str.isalpha, bare))
     if letters < 3 or letters * 2 < len(bare.replace(" ", "")) or len(bare) > MAX_CHARS:
         return False
-    company = bool(COMPANY.search(bare))
+    company = names_company(bare)
     if _NOT_NAME.match(bare.lower()) and not (company and not _NOT_COMPANY.match(bare)):
         return False
     if _is_labelling(bare) or _POSTCODE.search(bare) or _FORM_ONLY.fullmatch(bare):
@@ -308,7 +321,7 @@ def is_name(text: str, *, given: bool = False) -> bool:
         _PLACE.match(bare) or (len(parts) == 2 and _FIGURES.search(parts[1]))
     ):
         return False
-    if set(bare) & set("@:?") or _STREET.match(text.lower().lstrip(" -–")) or bare[0].isdigit():
+    if set(bare) & set("@:?") or _names_street(text.lower().lstrip(" -–")) or bare[0].isdigit():
         return False
     if bare.endswith((".", ":", "!", "?")) and not company:
         return False
@@ -327,16 +340,20 @@ def _names_amount(text: str) -> bool:
     return bool(role) and not (proper and (role == "charge" or behind))
 
 
+def _names_street(lower: str) -> bool:
+    return _STREET_WORD.search(lower) is not None and _STREET.match(lower) is not None
+
+
 def has_street(text: str) -> bool:
     """Whether a line begins with a number or names a street, or ends in a postcode."""
-    return text[:1].isdigit() or bool(_STREET.match(text.lower()) or _POSTCODE.search(text))
+    return text[:1].isdigit() or _names_street(text.lower()) or bool(_POSTCODE.search(text))
 
 
 @lru_cache(maxsize=8192)
 def is_place(text: str) -> bool:
     """Whether a line is one of an address: a street with its number, or a postcode."""
-    street = text[:1].isdigit() or bool(_PLACE.match(text)) or bool(_STREET.match(text.lower()))
-    return street and not COMPANY.search(text)
+    street = text[:1].isdigit() or bool(_PLACE.match(text)) or _names_street(text.lower())
+    return street and not names_company(text)
 
 
 def _is_labelling(text: str) -> bool:
@@ -355,7 +372,7 @@ def _is_label(text: str) -> bool:
     key = labels.squeeze(text)
     if key in lexicon.NAMING:
         return True
-    few = len(text.split()) < 4 and not COMPANY.search(text)
+    few = len(text.split()) < 4 and not names_company(text)
     return few and key in lexicon.NAMING_SHORT
 
 

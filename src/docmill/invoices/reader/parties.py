@@ -287,7 +287,7 @@ def _add_support(sheet: TextSheet, names: list[PartyName]) -> list[PartyName]:
     keys = {labels.squeeze(name.text) for name in names}
     whole = {key for key in keys if not any(key != other and key in other for other in keys)}
     counts = {
-        key: sum(key in text and key != text for text in texts) for key in whole if len(key) > 4
+        key: sum([key in text and key != text for text in texts]) for key in whole if len(key) > 4
     }
     return [
         replace(

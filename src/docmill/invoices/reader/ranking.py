@@ -28,7 +28,7 @@ from docmill.invoices.reader.names import (
     is_taxed,
 )
 from docmill.invoices.reader.sellers import BANK, is_own
-from docmill.reading.labels import COMPANY, TextCell, TextSheet, squeeze
+from docmill.reading.labels import TextCell, TextSheet, names_company, squeeze
 from docmill.reading.pages import Box
 
 ALIKE: Final = 0.28  # of the worth of a name: what its place on the page adds
@@ -131,7 +131,7 @@ def _likeliest(shares: Mapping[str, float], taken: str) -> str:
 def weigh(role: str, features: Features, weights: Weights) -> float:
     """What speaks for a name in a role, or for a pair of them, in sum."""
     return sum(
-        weights.get(f"{role}.{name}", 0.0) * value for name, value in features.items() if value
+        [weights.get(f"{role}.{name}", 0.0) * value for name, value in features.items() if value]
     )
 
 
@@ -145,7 +145,7 @@ def list_parties(
     best, rivals = _best_by_key(ours), _best_by_key(others)
     pool = {**dict(list(rivals.items())[:POOL]), **dict(list(best.items())[:POOL])}
     context = context or RankingPage.of(sources)
-    longer = [key for key, name in pool.items() if COMPANY.search(name.text)]
+    longer = [key for key, name in pool.items() if names_company(name.text)]
     highest = min((_height_of(sources, name) for name in pool.values()), default=0.0)
     parties: list[RankedParty] = []
     for key, name in pool.items():
@@ -213,7 +213,7 @@ def _is_brand(sheet: TextSheet, cell: TextCell) -> bool:
 def _mention_features(context: RankingPage, key: str, text: str) -> Features:
     known = (worth for domain, worth in context.domains.items() if is_known_by(text, domain))
     return {
-        "mentions": min(sum(key in text for text in context.texts) - 1, 3) / 3,
+        "mentions": min(sum([key in text for text in context.texts]) - 1, 3) / 3,
         "known": max(known, default=0.0),
         "in_place": float(any(key in place and key != place for place in context.places)),
         "imprint": float(any(imprint.startswith(key) for imprint in context.imprints)),
@@ -256,13 +256,13 @@ def _label_features(sources: NameSources, key: str) -> Features:
 def _word_features(text: str) -> Features:
     words = text.split()
     return {
-        "form": float(bool(COMPANY.search(text))),
+        "form": float(names_company(text)),
         "one_word": float(len(words) == 1),
         "many_words": float(len(words) > 5),
         "capitals": float(text.isupper()),
-        "figures": float(any(char.isdigit() for char in text)),
+        "figures": float(any(map(str.isdigit, text))),
         "prose": float(is_prose(text)),
-        "person": float(1 < len(words) < 4 and not COMPANY.search(text) and text.istitle()),
+        "person": float(1 < len(words) < 4 and not names_company(text) and text.istitle()),
         "slash": float("/" in text),
         "bank": float(bool(BANK.search(text))),
     }

@@ -15,7 +15,7 @@ from docmill.invoices.reader.names import (
     split_parts,
 )
 from docmill.reading import dates, labels
-from docmill.reading.labels import COMPANY, TextCell, TextRow, TextSheet
+from docmill.reading.labels import TextCell, TextRow, TextSheet, names_company
 
 FORM: Final = 0.2
 IMPRINT: Final = 0.45  # what a name is worth in a line at the edge that says who sends
@@ -56,7 +56,7 @@ def _account_holders(sheet: TextSheet) -> Iterator[PartyName]:
 
 
 def _weigh_name(name: PartyName, known: dict[str, float]) -> PartyName:
-    more = FORM if COMPANY.search(name.text) else 0.0
+    more = FORM if names_company(name.text) else 0.0
     more += max(
         (worth for domain, worth in known.items() if is_known_by(name.text, domain)), default=0.0
     )
@@ -82,10 +82,10 @@ def _letterhead_names(sheet: TextSheet, block: AddressBlock, own: set[str]) -> I
     worth -= (
         ADDRESSED if own and not block.contact_weight and not any(n in text for n in own) else 0.0
     )
-    if len(names) > 1 and COMPANY.search(names[1].text):
-        names = sorted(names[:2], key=lambda cell: not COMPANY.search(cell.text))
+    if len(names) > 1 and names_company(names[1].text):
+        names = sorted(names[:2], key=lambda cell: not names_company(cell.text))
     for order, cell in enumerate(names[:2]):
-        less = 0.1 if COMPANY.search(cell.text) or _is_repeated(sheet, cell) else 0.3
+        less = 0.1 if names_company(cell.text) or _is_repeated(sheet, cell) else 0.3
         slogan = 0.2 if is_prose(cell.text) and len(names) > 1 else 0.0
         yield make_name(
             cell,
@@ -115,7 +115,7 @@ def _company_names(sheet: TextSheet, row: TextRow) -> Iterator[PartyName]:
             is_name(part)
             and not dates.find_dates(cell.text)
             and not BANK.search(part)
-            and (edge or COMPANY.search(part))
+            and (edge or names_company(part))
             and len(part.split()) <= 7
         ):
             large = _size_bonus(sheet, cell) if edge else 0.0

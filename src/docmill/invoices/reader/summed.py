@@ -72,7 +72,7 @@ def _split_columns(
 def _may_be_line(row: TextRow, *, charges: bool) -> bool:
     """Whether a row may be a line; what comes to a net may be a charge, as on bills for power."""
     kinds = {"", "charge"} if charges else {""}
-    return sum(char.isalpha() for char in row.text) >= LETTERS and find_role(row.text)[0] in kinds
+    return sum(map(str.isalpha, row.text)) >= LETTERS and find_role(row.text)[0] in kinds
 
 
 def _take_run(column: Sequence[Placed], total: Decimal) -> Sequence[Placed]:

@@ -15,9 +15,11 @@ from docmill.reading import labels
 from docmill.reading.labels import TextCell, TextRow, TextSheet, make_cell, squeeze
 from docmill.reading.numbers import DecimalMark, Number, find_numbers, interpret_digits
 from docmill.reading.pages import Word, bounding_box
+from docmill.reading.screens import make_screen
 
 MAX_HEADING_WORDS: Final = 6
 MAX_HEADING_CHARS: Final = 45
+MAX_CURRENCY: Final = 3  # letters of a currency's code
 _BRACKETS: Final = re.compile(r"\([^)]*\)")
 _SPLIT: Final = re.compile(r"[/|,\n]|\s-\s")
 
@@ -31,6 +33,9 @@ _WITHOUT: Final = lexicon.stem_pattern("without")
 _GROSS: Final = lexicon.stem_pattern("gross")
 _CODE: Final = lexicon.stem_pattern("code")
 _WORDS: Final = lexicon.stem_pattern("words")
+_ANY_STEM: Final = make_screen(
+    map(lexicon.stem_words, ("price", "unit", "sum", "count", "discount", "tax", "code", "words"))
+)
 
 
 @lru_cache(maxsize=8192)
@@ -42,15 +47,22 @@ def heading_kind(text: str) -> str:
 @lru_cache(maxsize=8192)
 def exact_kind(text: str) -> str:
     """The kind of a heading in one language, its currency and brackets left out."""
-    bare = CURRENCY_MARKS.sub("", text)
+    bare = _drop_currency(text)
     known = HEADINGS.get(squeeze(bare), "")
     if known or "(" not in bare:
         return known
     return HEADINGS.get(squeeze(_BRACKETS.sub("", bare)), "")
 
 
+def _drop_currency(text: str) -> str:
+    """A text without currencies; a longer word of nothing but letters is none."""
+    return text if len(text) > MAX_CURRENCY and text.isalpha() else CURRENCY_MARKS.sub("", text)
+
+
 def _bilingual_kind(text: str) -> str:
     """The kind that the halves of `Description / Uraian` agree on."""
+    if not _SPLIT.search(text):
+        return ""
     parts = [part for part in _SPLIT.split(text) if squeeze(part)]
     known = {kind for part in parts if (kind := HEADINGS.get(squeeze(part), ""))}
     if len(parts) < 2 or not known:
@@ -63,10 +75,12 @@ def _kind_by_stems(text: str) -> str:
     if (
         len(text) > MAX_HEADING_CHARS
         or len(text.split()) > MAX_HEADING_WORDS
-        or any(c.isdigit() for c in text)
+        or any(map(str.isdigit, text))
     ):
         return ""
-    words = labels.fold(CURRENCY_MARKS.sub("", text), "@%#")
+    words = labels.fold(_drop_currency(text), "@%#")
+    if not _ANY_STEM.search(words):
+        return ""
     if _OFF.search(words):
         return "discount"
     if _TAX.search(words) and not _WITHOUT.search(words):
@@ -101,7 +115,7 @@ LEADING: Final = 1.5  # of the height: how far the rows of one heading lie apart
 LARGE: Final = 10_000  # a number that is no year and no code over a column
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)  # not frozen, as boxes
 class Column:
     """A column by its heading. `kind` is empty where the words are unknown."""
 
@@ -155,7 +169,7 @@ PRICES: Final = 2  # columns: that of one piece, and that of all
 def _read_header(sheet: TextSheet, row: TextRow) -> Header | None:
     """The heading around a row that names two columns or more."""
     words = [word.text for cell in row.cells for word in cell.words]
-    if len(words) > 60 or sum(bool(heading_kind(word)) for word in words) < 2:
+    if len(words) > 60 or sum([bool(heading_kind(word)) for word in words]) < 2:
         return None
     anchors = [part for cell in row.cells for part in _split_cell(cell)]
     if len({column.kind for column, _ in anchors if column.kind}) < 2 or _is_numeric(row, sheet):
@@ -184,7 +198,10 @@ def _settle_kinds(columns: Sequence[Column]) -> tuple[Column, ...]:
     if "amount" not in kinds and "gross" in kinds and kinds.count("unit_price") == PRICES:
         last = len(kinds) - 1 - kinds[::-1].index("unit_price")
         kinds[last] = "amount"
-    return tuple(replace(column, kind=kind) for column, kind in zip(columns, kinds, strict=True))
+    return tuple(
+        column if column.kind == kind else replace(column, kind=kind)
+        for column, kind in zip(columns, kinds, strict=True)
+    )
 
 
 def _is_numeric(row: TextRow, sheet: TextSheet) -> bool:
@@ -261,7 +278,7 @@ def _split_word(word: Word) -> list[Word]:
 
 def _longest_heading(cell: TextCell, at: int) -> tuple[int, str]:
     for size in range(min(MAX_WORDS_JOINED, len(cell.words) - at), 0, -1):
-        kind = exact_kind(" ".join(word.text for word in cell.words[at : at + size]))
+        kind = exact_kind(" ".join([word.text for word in cell.words[at : at + size]]))
         if kind:
             return size, kind
     return 1, ""
@@ -348,12 +365,11 @@ class PlacedRow:
 
     def figure_of(self, header: Header, kind: str) -> PrintedNumber | None:
         """The number in the last column of a kind."""
-        found = [
-            figure
-            for index, figure in sorted(self.numbers.items())
-            if header.columns[index].kind == kind
-        ]
-        return found[-1] if found else None
+        columns, last = header.columns, -1
+        for index in self.numbers:
+            if index > last and columns[index].kind == kind:
+                last = index
+        return self.numbers[last] if last >= 0 else None
 
 
 def place_numbers(header: Header, rows: Sequence[TextRow], mark: DecimalMark) -> list[PlacedRow]:
@@ -419,12 +435,11 @@ def _place_row(
     width = len(columns)
     table = [[0.0] * (width + 1) for _ in range(len(found) + 1)]
     for at in range(1, len(found) + 1):
-        table[at][0] = at * LEFT_OUT
+        above, own, cost = table[at - 1], table[at], costs[at - 1]
+        own[0] = at * LEFT_OUT
         for index in range(1, width + 1):
-            table[at][index] = min(
-                table[at][index - 1],
-                table[at - 1][index] + LEFT_OUT,
-                table[at - 1][index - 1] + costs[at - 1][index - 1],
+            own[index] = min(
+                own[index - 1], above[index] + LEFT_OUT, above[index - 1] + cost[index - 1]
             )
     return _trace_back(row, found, costs, table)
 
@@ -449,20 +464,18 @@ def _trace_back(
 
 def _misfit(header: Header, index: int, figure: PrintedNumber, edges: ColumnEdges | None) -> float:
     """How badly a number fits a column."""
-    column, box = header.columns[index], figure.box
+    column = header.columns[index]
     if column.kind in WORDY or not _kind_fits(column, figure):
         return FAR * 4
-    apart = max(column.x0 - box.x1, box.x0 - column.x1, 0.0)
-    off = min(
-        abs(box.x0 - column.x0),
-        abs(box.x1 - column.x1),
-        abs(box.x0 + box.x1 - column.x0 - column.x1) / 2,
-    )
+    x0, x1, left, right = figure.box.x0, figure.box.x1, column.x0, column.x1
+    off = min(abs(x0 - left), abs(x1 - right), abs(x0 + x1 - left - right) / 2)
     if edges:
-        off = min(abs(box.x1 - edges.x1), abs(box.x0 - edges.x0)) + min(off, 3.0) / 3
-        apart = max(edges.x0 - box.x1, box.x0 - edges.x1, 0.0)
+        off = min(abs(x1 - edges.x1), abs(x0 - edges.x0)) + min(off, 3.0) / 3
+        apart = max(edges.x0 - x1, x0 - edges.x1, 0.0)
+    else:
+        apart = max(left - x1, x0 - right, 0.0)
     cost = off / 3 + apart
-    inside = column.x0 - 2 <= (box.x0 + box.x1) / 2 <= column.x1 + 2
+    inside = left - 2 <= (x0 + x1) / 2 <= right + 2
     if inside and cost < FAR:
         return min(cost, 6.0)
     if not edges and _is_in_slot(header, index, figure):

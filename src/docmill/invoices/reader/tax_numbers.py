@@ -17,6 +17,7 @@ from docmill.reading.labels import (
     find_spots,
     match_labels,
 )
+from docmill.reading.numbers import has_figure
 from docmill.reading.pages import Box, Value
 
 LABELLED: Final = 0.75
@@ -135,9 +136,16 @@ def _find_mentions(sheet: TextSheet, name: Value | None) -> list[Value]:
     again = [
         Value(name.value, 0, cell.page, cell.box, cell.text)
         for _, _, cell in sheet.cells
-        if any(key in labels.squeeze(cell.text) for key in keys)
+        if _has_any(labels.squeeze(cell.text), keys)
     ]
     return [name, *again]
+
+
+def _has_any(text: str, keys: set[str]) -> bool:
+    for key in keys:  # noqa: SIM110  called for every cell: a generator takes twice as long
+        if key in text:
+            return True
+    return False
 
 
 def _labelled_numbers(sheet: TextSheet, phrases: list[Phrase]) -> Iterator[TaxNumber]:
@@ -152,14 +160,19 @@ def _labelled_numbers(sheet: TextSheet, phrases: list[Phrase]) -> Iterator[TaxNu
 
 def _inline_numbers(sheet: TextSheet) -> Iterator[TaxNumber]:
     """Numbers whose label stands anywhere in a line, as in an imprint."""
-    for _, _, cell in sheet.cells:
+    for cell in _list_figures(sheet):
         for label in _LABEL.finditer(cell.text):
             if found := _read_number(cell, label.end()):
                 yield TaxNumber(cell.text[: label.end()], found)
 
 
+def _list_figures(sheet: TextSheet) -> list[TextCell]:
+    """The cells that have a figure: all numbers do."""
+    return [cell for _, _, cell in sheet.cells if has_figure(cell.text)]
+
+
 def _known_forms(sheet: TextSheet) -> Iterator[TaxNumber]:
-    for _, _, cell in sheet.cells:
+    for cell in _list_figures(sheet):
         for match in _KNOWN_FORM.finditer(cell.text):
             box = cell.place(*match.span())
             value = Value(match[0], UNLABELLED, cell.page, box, match[0])

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import pairwise, product
 from typing import Final
 
@@ -69,13 +69,27 @@ _KEPT_APART: Final = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)  # no slots: what it says is asked for in each set, and kept
 class Pick:
     """One value of a set, which amounts it comes from and how much their labels say for it."""
 
     value: Decimal
     weight: float
     amounts: tuple[LabelledAmount, ...]
+
+    @cached_property
+    def row(self) -> int:
+        return self.amounts[0].figure.row
+
+    @cached_property
+    def is_whole(self) -> bool:
+        """Whether it is printed without cents."""
+        return self.value == int(self.value) and not _CENTS.search(self.amounts[0].figure.text)
+
+    @cached_property
+    def is_nothing(self) -> bool:
+        """Whether it is no sum that anybody pays."""
+        return self.value <= 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,17 +242,18 @@ def _weigh(
 def _score_set(
     net: Pick | None, tax: Pick | None, gross: Pick | None, around: Surroundings
 ) -> float:
-    picks = [pick for pick in (net, tax, gross) if pick]
+    picks = [pick for pick in (net, tax, gross) if pick is not None]
     score = sum([pick.weight for pick in picks])
     if net and gross:
         score += _sum_bonus(net, tax, gross, _count_parts(net, tax, gross, around))
     if tax and (net or gross):
         score += _rate_bonus(net, tax, gross)
     score += _order_bonus(picks)
-    sums = [pick for pick in (net, gross) if pick]
-    score += 1.0 if any(around.fits_lines(pick.value) for pick in sums) else 0.0
-    score -= 0.6 * sum([pick.value <= 0 for pick in sums])
-    return score
+    if (net and around.fits_lines(net.value)) or (gross and around.fits_lines(gross.value)):
+        score += 1.0
+    return score - 0.6 * (
+        (net is not None and net.is_nothing) + (gross is not None and gross.is_nothing)
+    )
 
 
 def _count_parts(net: Pick, tax: Pick | None, gross: Pick, around: Surroundings) -> int | None:
@@ -249,27 +264,16 @@ def _count_parts(net: Pick, tax: Pick | None, gross: Pick, around: Surroundings)
 def _rounding_of(net: Pick, gross: Pick) -> Decimal:
     """By how much a gross may be off: more where it is printed in whole units and the net is not,
     and most where all amounts are rounded to whole units."""
-    if not _is_whole(gross):
+    if not gross.is_whole:
         return TOLERANCE
-    if not _is_whole(net):
+    if not net.is_whole:
         return Decimal(1)
     return Decimal(2) if abs(gross.value) >= LARGE else TOLERANCE
 
 
-def _is_whole(pick: Pick) -> bool:
-    return _is_printed_whole(pick.value, pick.amounts[0].figure.text)
-
-
-@lru_cache(maxsize=1024)
-def _is_printed_whole(value: Decimal, text: str) -> bool:
-    """Whether an amount is printed without cents."""
-    return value == int(value) and not _CENTS.search(text)
-
-
 def _order_bonus(picks: Sequence[Pick]) -> float:
     """A foot goes from net over tax to gross."""
-    rows = [pick.amounts[0].figure.row for pick in picks]
-    return IN_ORDER * sum([one <= two for one, two in pairwise(rows)])
+    return IN_ORDER * sum([one.row <= two.row for one, two in pairwise(picks)])
 
 
 def _sum_bonus(net: Pick, tax: Pick | None, gross: Pick, parts: int | None) -> float:
