@@ -16,7 +16,7 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from redis import asyncio as redis
 
 from docmill.cache import Cache, MemoryCache, Taken, open_cache
-from docmill.db import pool as pools
+from docmill.db import turns
 from docmill.db.pool import open_pool
 from sites import Site, Start, a_pdf, complete, fail, running, upload
 from valkeys import Valkey, running_valkey
@@ -158,7 +158,7 @@ async def database_away(url: str) -> AsyncGenerator[None]:
 async def test_what_has_ended_is_answered_while_the_database_is_away(
     database_url: str, tmp_path: Path, cache: Cache, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pools, "STILL", 0.3)
+    monkeypatch.setattr(turns, "STILL", 0.3)
     async with (
         open_pool(database_url, wait=timedelta(seconds=0.5)) as pool,
         running(pool, tmp_path, listen_url=database_url, cache=cache) as site,
