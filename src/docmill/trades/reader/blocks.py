@@ -221,12 +221,12 @@ def _find_last_row(rows: Sequence[NoteRow], first: int, last: int) -> int:
     """The last row before a list of what is held, or another kind of event, begins."""
     for index in range(first + 1, last + 1):
         row = rows[index]
-        if _opens_holdings(row) or find_title_kind(row) == "dividend":
+        if opens_holdings(row) or find_title_kind(row) == "dividend":
             return index - 1
     return last
 
 
-def _opens_holdings(row: NoteRow) -> bool:
+def opens_holdings(row: NoteRow) -> bool:
     """Whether a list of what is held begins; `Market value 329.36` is a label with its amount."""
     if row.word_count >= HOLDING_WORDS:
         return False

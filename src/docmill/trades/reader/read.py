@@ -18,8 +18,9 @@ from docmill.trades.reader.blocks import (
 )
 from docmill.trades.reader.deals import Deal, find_deal
 from docmill.trades.reader.figures import FigureIndex, TradeFigure, find_figures
-from docmill.trades.reader.money import BY_MONEY, UNSAID, find_block_by_money
+from docmill.trades.reader.money import BY_MONEY, UNSAID, find_block_by_money, is_proven
 from docmill.trades.reader.names import find_name
+from docmill.trades.reader.records import TradeRecords, find_records
 from docmill.trades.reader.rows import (
     FoundTrade,
     FoundTrades,
@@ -35,6 +36,7 @@ SURE: Final = 7.0
 NEAR: Final = 6
 FAR: Final = 12
 MANY: Final = 40
+ENOUGH: Final = 20  # rows that are a table for certain: nothing else is looked for
 TITLE_WORDS: Final = 12
 HEAD_ROWS: Final = 80  # above the first trade: what all trades share
 YEARS: Final = 2
@@ -106,7 +108,34 @@ def _find_blocks(rows: Sequence[NoteRow], figures: FigureIndex, kind: str) -> li
     if kind:
         blocks = [block for block in blocks if _is_sure(block, kind)]
     whole = len(listed) >= len(blocks) and not _is_told(blocks, listed)
-    return _drop_unlike(rows, listed if whole else blocks)
+    chosen = listed if whole else blocks
+    if len(listed) < ENOUGH:
+        chosen = _choose_records(chosen, find_records(rows, figures), kind)
+    return _drop_unlike(rows, chosen)
+
+
+def _choose_records(
+    found: Sequence[TradeBlock], records: TradeRecords, kind: str
+) -> Sequence[TradeBlock]:
+    """Records where they are more trades, or the same with what they are above their numbers."""
+    able = [one for one in records.blocks if _is_said(one, kind)]
+    good = [one for one in found if is_proven(one.deal) or _is_labelled(one.deal)]
+    own = {one.deal.quantity.row.index for one in able if one.deal.quantity}
+    rest = [one for one in good if one.deal.quantity and one.deal.quantity.row.index not in own]
+    if len(able) > len(good) and len(able) + len(rest) >= len(found):
+        return sorted([*able, *rest], key=lambda one: one.first)
+    same = len(able) == len(found) > 1 and records.above
+    told = [one.deal.quantity and one.deal.quantity.row.index for one in found]
+    opened = [one.first for one in found]
+    cores = [one.last for one in able]
+    return able if same and told == cores and opened == cores else found
+
+
+def _is_said(block: TradeBlock, kind: str) -> bool:
+    """Whether a record may be a trade in a document of this kind."""
+    if block.anchor.weight == UNSAID:
+        return not kind
+    return not kind or _is_sure(block, kind)
 
 
 def _drop_unlike(rows: Sequence[NoteRow], blocks: Sequence[TradeBlock]) -> list[TradeBlock]:

@@ -42,7 +42,7 @@ Columns = tuple[int, int, int]
 
 @dataclass(frozen=True, slots=True)
 class StatementRow:
-    """A row with a date, and its numbers from left to right."""
+    """A row, and its numbers from left to right."""
 
     row: NoteRow
     cells: Cells
@@ -52,7 +52,7 @@ def find_statement_blocks(rows: Sequence[NoteRow], figures: FigureIndex) -> list
     """The trades of a table with one row each; nothing where there are not two of them."""
     lots = find_lots(rows)
     able = [row for row in rows if row.index not in lots]
-    records = [one for row in able for one in _find_records(row, figures)]
+    records = [one for row in able if row.days for one in list_records(row, figures)]
     groups: dict[int, list[StatementRow]] = defaultdict(list)
     for one in records:
         groups[len(one.cells)].append(one)
@@ -60,7 +60,7 @@ def find_statement_blocks(rows: Sequence[NoteRow], figures: FigureIndex) -> list
     for group in sorted(groups.values(), key=len, reverse=True):
         columns = vote_columns(_sample(group))
         for one in group if columns else ():
-            deal = _read_deal(one, columns)
+            deal = read_deal(one, columns)
             if deal and (one.row.index not in found or found[one.row.index][1].score < deal.score):
                 found[one.row.index] = one.row, deal
     found |= _read_rest(records, found, figures)
@@ -82,9 +82,9 @@ def _read_rest(
     return rest
 
 
-def _find_records(row: NoteRow, figures: FigureIndex) -> Iterator[StatementRow]:
+def list_records(row: NoteRow, figures: FigureIndex) -> Iterator[StatementRow]:
     """The ways to cut a row into numbers, each with what is known of them."""
-    if not row.days or len(row.numbers) < 3 or _is_no_trade(row):
+    if len(row.numbers) < 3 or _is_no_trade(row):
         return
     own = [f for f in figures.within(row.index, row.index) if not f.number.percent and not f.bare]
     known = {(f.number.start, f.number.end): f for f in own}
@@ -175,7 +175,7 @@ def _is_signed(figure: TradeFigure) -> bool:
     return figure.number.value < 0 or bool(_PLUS.match(figure.text))
 
 
-def _read_deal(one: StatementRow, columns: Columns | None) -> Deal | None:
+def read_deal(one: StatementRow, columns: Columns | None) -> Deal | None:
     if columns is None:
         return None
     quantity, price, total = (one.cells[at] for at in columns)

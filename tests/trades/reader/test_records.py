@@ -1,0 +1,70 @@
+"""Trades told over several rows: the numbers in one, what they are of in those around it."""
+
+import io
+from typing import Any
+
+from docmill.core.plugins import PDF, Source, Tools
+from docmill.trades.reader.pipeline import pipeline
+from notes import note
+
+
+def read_lines(*lines: str) -> list[dict[str, Any]]:
+    source = Source(io.BytesIO(note(*lines)), "note.pdf", PDF)
+    return list(pipeline.run(source, Tools(lambda _percent, _stage: None)).data["trades"])
+
+
+def test_what_a_record_is_of_stands_above_its_numbers() -> None:
+    trades = read_lines(
+        "Wykaz zawartych transakcji",
+        "2020-01-29 09:40:46 Quillfeather Foods DE0007236101",
+        "Kupno ilosc 29 cena 63,47 PLN wartosc 1 840,63 PLN",
+        "2020-01-30 13:37:48 Castelmar Industrie FR0000120271",
+        "Sprzedaz ilosc 733 cena 25,19 PLN wartosc 18 464,27 PLN",
+        "2020-02-06 14:50:56 Veldra Chemie US0378331005",
+        "Kupno ilosc 574 cena 152,75 PLN wartosc 87 678,50 PLN",
+    )
+    assert [(t["direction"], t["trade_date"], t["isin"], t["quantity"]) for t in trades] == [
+        ("buy", "2020-01-29", "DE0007236101", "29"),
+        ("sell", "2020-01-30", "FR0000120271", "733"),
+        ("buy", "2020-02-06", "US0378331005", "574"),
+    ]
+
+
+RECORDS = (
+    "Umsatzliste", "Vorgang Fonds Betrag Preis Menge",
+    "Qvgo Alpha Fonds 20,00 EUR 43,5420 EUR 0,459",
+    "980701 / DE0007236101 01.07.2021 34,477",
+    "Qvgo Beta Fonds 20,00 EUR 17,4770 EUR 1,144",
+    "973270 / FR0000120271 02.07.2021 101,212",
+    "Qvgo Gamma Fonds 30,00 EUR 19,5674 EUR 1,533",
+    "941034 / US0378331005 05.07.2021 82,330",
+)  # fmt: skip
+
+
+def test_what_a_record_is_of_stands_below_and_no_word_says_what_was_done() -> None:
+    trades = read_lines(*RECORDS)
+    assert [(t["trade_date"], t["isin"], t["quantity"]) for t in trades] == [
+        ("2021-07-01", "DE0007236101", "0.459"),
+        ("2021-07-02", "FR0000120271", "1.144"),
+        ("2021-07-05", "US0378331005", "1.533"),
+    ]
+    assert max(trade["confidence_score"] for trade in trades) < 0.5
+
+
+def test_a_list_with_days_and_no_direction_is_what_is_held() -> None:
+    assert not read_lines(
+        "Répartition du contrat",
+        "Code Date Valeur Parts Montant",
+        "SEXTANT FR0000120271 04/06/2020 420,37 8,2321 3 460,53",
+        "MAGELLAN DE0007236101 04/06/2020 21,93 195,8640 4 295,30",
+        "CENTIFOLIA US0378331005 04/06/2020 284,92 24,1409 6 878,23",
+    )
+
+
+def test_a_sum_less_its_cost_was_sold_though_no_word_says_so() -> None:
+    lines = (
+        "Fondsafregning", "Fbytg den 21.08.2025", "ISIN DK0060105203", "Nagny Xhef Oryøo",
+        "209 115,8500 24.212,65", "Zvavzhz 29,00",
+    )  # fmt: skip
+    assert read_lines(*lines, "DKK 24.183,65")[0]["direction"] == "sell"
+    assert read_lines(*lines, "DKK 24.241,65")[0]["direction"] == "buy"
