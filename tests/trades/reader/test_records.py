@@ -68,3 +68,44 @@ def test_a_sum_less_its_cost_was_sold_though_no_word_says_so() -> None:
     )  # fmt: skip
     assert read_lines(*lines, "DKK 24.183,65")[0]["direction"] == "sell"
     assert read_lines(*lines, "DKK 24.241,65")[0]["direction"] == "buy"
+
+
+def test_a_unit_behind_a_number_beats_the_word_for_an_account_before_it() -> None:
+    trades = read_lines(
+        "Szanowny Kliencie,",
+        "w dniu 10.10.2023 sprzedalismy na Pana rachunek 644 akcji Quillfeather (DE0007236101)",
+        "po kursie 73,84 PLN za sztuke, na kwote 47 552,96 PLN. Prowizja wyniosla 21,07 PLN.",
+        "Kwota 47 531,89 PLN zostala uznana z data 12.10.2023.",
+    )
+    assert [(t["direction"], t["quantity"], t["notional"]) for t in trades] == [
+        ("sell", "644", "47552.96")
+    ]
+
+
+NUMBERS = ("ISIN DE0007236101", "Datum 12.03.2024", "Stück 24", "Kurs 51,20 EUR")
+
+
+def test_what_a_company_does_with_its_shares_is_no_trade() -> None:
+    total = "Gegenwert 1.228,80 EUR"
+    assert len(read_lines("Wertpapierabrechnung Kauf", *NUMBERS, total)) == 1
+    for title in ("Aktiensplit 3:1", "Einbuchung aus Kapitalmaßnahme", "Depotübertrag"):
+        assert not read_lines(title, *NUMBERS, total)
+
+
+def test_amounts_called_estimated_are_of_no_trade_yet() -> None:
+    lines = ("Achat", "ISIN FR0000120271", "Date 05/03/2024", "Quantité : 25")
+    assert len(read_lines(*lines, "Cours : 62,40 EUR", "Montant : 1 560,00 EUR")) == 1
+    assert not read_lines(*lines, "Cours estimé : 62,40 EUR", "Montant estimé : 1 560,00 EUR")
+
+
+def test_a_fund_with_dividend_in_its_name_ends_no_trade() -> None:
+    trades = read_lines(
+        "Avis d'arbitrage", "Date d'effet 07/06/2024", "Désinvestissement",
+        "Meridiem Dividend Select Code FR0000120271",
+        "Nombre d'unités 741,071 Valeur liquidative 101,09 Montant 74 914,87 €",
+        "Investissement", "Sylvan Balanced Code DE0007236101",
+        "Nombre d'unités 737,331 Valeur liquidative 27,30 Montant 20 129,14 €",
+    )  # fmt: skip
+    assert [(t["direction"], t["quantity"]) for t in trades] == [
+        ("sell", "741.071"), ("buy", "737.331"),
+    ]  # fmt: skip

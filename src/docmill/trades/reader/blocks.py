@@ -17,6 +17,8 @@ PROSE: Final = 13  # words of letters: more are a sentence, not a title or a tab
 SHORT: Final = 6
 HEAD: Final = 4
 TITLE: Final = 6
+LONG_TITLE: Final = 9  # words that a title about costs or a company's action may have
+RATIO: Final = 2  # numbers: of a split
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,11 +103,16 @@ def _anchor_weight(row: NoteRow, text: str, start: int, word: str) -> float:
 
 def find_title_kind(row: NoteRow) -> str:
     """The kind of document that a title names; the empty string where it names none."""
-    if row.word_count > TITLE or row.numbers or row.text.endswith("."):
+    if row.word_count > LONG_TITLE or row.text.endswith(".") or facts.ISIN.search(row.text):
         return ""
     if lexicon.SECURITY.match(row.text) and row.word_count > 2:  # `Fund: Dividend Select`
         return ""
-    return next((kind for kind, pattern in lexicon.DOCUMENT_KINDS if pattern.search(row.plain)), "")
+    kinds = (kind for kind, pattern in lexicon.DOCUMENT_KINDS if pattern.search(row.plain))
+    kind = next(kinds, "")
+    if kind == "corporate":  # `Split 3:1`
+        return kind if len(row.numbers) <= RATIO else ""
+    short = row.word_count <= (LONG_TITLE if kind == "order" else TITLE)
+    return kind if short and not row.numbers else ""
 
 
 LEAST = 4.0

@@ -242,6 +242,7 @@ def _make_figure(
     behind = fold(row.text[number.end : number.end + UNIT_CHARS])
     if not number.currency and lexicon.UNITS.match(behind):
         roles["quantity"] = roles.get("quantity", 0.0) + UNIT
+        roles.pop("other", None)  # `on your account 644 shares`
     if lexicon.PER_UNIT.match(behind):
         roles["price"] = roles.get("price", 0.0) + UNIT
     column = _find_column(row, number, head, cut)

@@ -53,6 +53,7 @@ REASONS: Final = {
     "dividend": "It tells of a dividend or another income, not of a trade.",
     "cancellation": "It cancels a trade.",
     "order": "It confirms an order, which is not a trade yet.",
+    "corporate": "It tells of a company's action or a transfer, not of a trade.",
     "statement": "It is a statement without a trade in it.",
     "history": "It is an account's history over years, not a confirmation of trades.",
     "": "No trade was found in it: nothing says what was bought or sold.",
@@ -184,7 +185,13 @@ def find_document_kind(rows: Sequence[NoteRow], anchors: Sequence[Anchor]) -> st
         before = row.index < first or (kind == "order" and row.index == first)
         if kind == "cancellation" or (kind and before and not found):
             found = kind
-    return found
+    return found or ("order" if _is_estimate(rows) else "")
+
+
+def _is_estimate(rows: Sequence[NoteRow]) -> bool:
+    """Whether amounts are called estimated, again and again: what a deal would cost."""
+    told = [len(lexicon.ESTIMATED.findall(row.plain)) for row in rows if row.numbers]
+    return sum(told) > 1
 
 
 def _is_sure(block: TradeBlock, kind: str) -> bool:
