@@ -311,7 +311,8 @@ def _read_trade(scope: TradeScope, cusips: bool) -> FoundTrade:
     known = facts.find_isin(scope.own, scope.near)
     if known is None and (shared := facts.find_isin(scope.shared, scope.near)):
         known = shared.sure(min(shared.confidence, SHARED))
-    named = find_name(scope.own, known, scope.near)
+    party = brokers.find_counterparty(rows)
+    named = find_name(scope.own, known, scope.near, broker=party.value if party else "")
     found: dict[str, Value | None] = {
         "isin": known,
         "cusip": facts.find_cusip(scope.own, known, told=cusips),
@@ -319,7 +320,7 @@ def _read_trade(scope: TradeScope, cusips: bool) -> FoundTrade:
         "name": named,
         "asset_class": facts.find_asset_class(scope.own, named.value if named else ""),
         "exchange": facts.find_exchange(scope.own),
-        "counterparty": brokers.find_counterparty(rows),
+        "counterparty": party,
         "direction": _read_direction(scope),
         **_read_dates(scope),
         **_read_numbers(scope),
