@@ -109,3 +109,25 @@ def test_a_fund_with_dividend_in_its_name_ends_no_trade() -> None:
     assert [(t["direction"], t["quantity"]) for t in trades] == [
         ("sell", "741.071"), ("buy", "737.331"),
     ]  # fmt: skip
+
+
+def test_trades_that_stand_side_by_side_are_read_column_by_column() -> None:
+    trades = read_lines(
+        "Confirmation of dealing", "Transaction Redemption Subscription",
+        "ISIN FR0000120271 DE0007236101", "Dealing date 18/06/2023 09/08/2023",
+        "Units 224.465 100.985", "Dealing price 256.53 71.39",
+        "Amount in EUR 57,582.01 7,209.32",
+    )  # fmt: skip
+    names = ("direction", "isin", "trade_date", "quantity", "price", "notional", "currency")
+    assert [tuple(trade[name] for name in names) for trade in trades] == [
+        ("sell", "FR0000120271", "2023-06-18", "224.465", "256.53", "57582.01", "EUR"),
+        ("buy", "DE0007236101", "2023-08-09", "100.985", "71.39", "7209.32", "EUR"),
+    ]
+
+
+def test_two_columns_that_do_not_multiply_stay_as_they_are() -> None:
+    (trade,) = read_lines(
+        "Purchase", "ISIN DE0007236101", "Trade date 18/06/2023 Settlement 20/06/2023",
+        "Units 224.465", "Price 256.53", "Amount in EUR 57,582.01", "Rates 1.20 1.30",
+    )  # fmt: skip
+    assert trade["quantity"] == "224.465"

@@ -228,8 +228,8 @@ def _read_day_confidence(*lines: str) -> float:
 def test_a_label_a_sentence_a_number_or_the_broker_is_no_name() -> None:
     deal = ("Kauf am 12.03.2024", "24 Stück zu 51,20 EUR", "Kurswert 1.228,80 EUR")
     for noise in (
-        "STOCK", "BezeichnungWertpapierkennnummer", "Abwicklung über", "CQ0U7Z", "Inhaber-Aktien o.N.",
-        "Fondsertrag erfolgt aus",
+        "STOCK", "BezeichnungWertpapierkennnummer", "Abwicklung über", "CQ0U7Z",
+        "Inhaber-Aktien o.N.", "Fondsertrag erfolgt aus",
     ):  # fmt: skip
         named = read_lines(*deal, "Orvane Marine Systems", noise, "ISIN DE0007236101")
         assert named[0]["name"] == "Orvane Marine Systems", noise

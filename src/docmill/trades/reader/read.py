@@ -7,6 +7,7 @@ from typing import Final
 
 from docmill.reading.pages import Value
 from docmill.trades.reader import brokers, days, deals, facts, lexicon
+from docmill.trades.reader.abreast import unfold_columns
 from docmill.trades.reader.blocks import (
     SIGNED,
     Anchor,
@@ -78,7 +79,7 @@ class TradeScope:
 
 def read_trades(sheet: NoteSheet) -> FoundTrades:
     """The trades of a document, or why there are none."""
-    rows = sheet.rows
+    rows = unfold_columns(sheet).rows
     figures = FigureIndex(find_figures(rows))
     anchors = find_anchors(rows)
     kind = find_document_kind(rows, anchors)
