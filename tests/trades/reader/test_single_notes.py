@@ -244,3 +244,21 @@ def test_a_name_behind_a_label_is_the_one_next_to_the_numbers_and_is_whole() -> 
         "ISIN: DE0007236101", "Anteile 24,5000 Kurs 51,20 EUR Betrag 1.254,40 EUR",
     )  # fmt: skip
     assert trade["name"] == "Corvid Deutsche Börse Money Market ETF"
+
+
+def test_numbers_with_a_unit_prove_a_trade_though_no_code_names_its_security() -> None:
+    (trade,) = read_lines(
+        "Geschäftsabrechnung vom 02.03.2018", "Fhzzr fgnaq 02.03.2018", "Allianz SE 840400",
+        "Summe St. 250 EUR 184,1584 EUR 46.039,60",
+    )  # fmt: skip
+    assert (trade["quantity"], trade["notional"]) == ("250", "46039.60")
+    assert trade["confidence_score"] < 0.5  # nothing says whether it was bought or sold
+
+
+def test_small_print_about_statements_makes_no_statement() -> None:
+    lines = (
+        "ORMHT AM 06.06.2016", "ISIN DE0007236101", "ST 66,00000", "Kurs 6,250000 EUR",
+        "Kurswert EUR 412,50", "zulasten Konto 123",
+    )  # fmt: skip
+    assert len(read_lines(*lines, "Hinweis für Kontoauszüge und Anzeigen:")) == 1
+    assert not read_lines("Kontoauszug", *lines)

@@ -111,6 +111,8 @@ def find_title_kind(row: NoteRow) -> str:
     kind = next(kinds, "")
     if kind == "corporate":  # `Split 3:1`
         return kind if len(row.numbers) <= RATIO else ""
+    if kind == "statement" and row.text.endswith(":"):  # `Please note about statements:`
+        return ""
     short = row.word_count <= (LONG_TITLE if kind == "order" else TITLE)
     return kind if short and not row.numbers else ""
 

@@ -43,10 +43,13 @@ def find_block_by_money(
 
     Where nothing tells it, what can be read is better than nothing.
     """
-    if len(rows) > MOST_ROWS or not any(_names_security(row) for row in rows):
+    if len(rows) > MOST_ROWS:
         return []
     deal = find_deal(figures.all)
     if not deal.quantity or not _is_told(deal):
+        return []
+    counted = is_proven(deal) and deal.quantity.role("quantity") > 0
+    if not counted and not any(_names_security(row) for row in rows):
         return []
     if _is_held(rows, deal) or _tells_of_income(rows) or _is_list(rows, figures, deal):
         return []
