@@ -131,3 +131,18 @@ def test_two_columns_that_do_not_multiply_stay_as_they_are() -> None:
         "Units 224.465", "Price 256.53", "Amount in EUR 57,582.01", "Rates 1.20 1.30",
     )  # fmt: skip
     assert trade["quantity"] == "224.465"
+
+
+def test_a_record_of_a_long_table_has_the_isin_above_it_and_not_that_of_the_next() -> None:
+    codes = ("FR0000120271", "DE0007236101", "US0378331005", "NL0010273215") * 6
+    done = [
+        f"{'Vendita' if at % 2 else 'Acquisto'} {at + 1:02}/03/2024 Qta {at + 11}"
+        f" Prz 50,25 Ctv {(at + 11) * 50.25:.2f}".replace(".", ",")
+        for at in range(len(codes))
+    ]
+    named = [f"Ord. Orvane Marine ISIN {code}" for code in codes]
+    over = [line for pair in zip(named, done, strict=True) for line in pair]
+    under = [line for pair in zip(done, named, strict=True) for line in pair]
+    for lines in (over, under):
+        trades = read_lines("Conferma ordini eseguiti", *lines)
+        assert tuple(trade["isin"] for trade in trades) == codes

@@ -209,17 +209,26 @@ def _make_blocks(
 
 
 def _names_follow(rows: Sequence[NoteRow], records: Sequence[NoteRow]) -> bool:
-    """Whether ISINs stand below the records they belong to, one for each."""
+    """Whether ISINs stand below the records they belong to, one for each.
+
+    Between two records one belongs to either; the first and the last record tell.
+    """
     if not records or sum(bool(facts.ISIN.search(row.text)) for row in records) * 2 > len(records):
         return False
-    ends = [*(row.index for row in records[1:]), len(rows)]
-    inside = [
-        any(
-            facts.ISIN.search(rows[at].text) for at in range(row.index + 1, min(end, row.index + 4))
-        )
-        for row, end in zip(records, ends, strict=True)
-    ]
-    return sum(inside) > 0.7 * len(records)
+    places = [row.index for row in records]
+    below = sum(
+        _has_isin(rows, at + 1, min(end, at + 4))
+        for at, end in zip(places, [*places[1:], len(rows)], strict=True)
+    )
+    above = sum(
+        _has_isin(rows, max(start + 1, at - 3), at)
+        for at, start in zip(places, [-1, *places[:-1]], strict=True)
+    )
+    return below > 0.7 * len(records) and below >= above
+
+
+def _has_isin(rows: Sequence[NoteRow], start: int, end: int) -> bool:
+    return any(facts.ISIN.search(row.text) for row in rows[start:end])
 
 
 def _find_heads(rows: Sequence[NoteRow]) -> list[int | None]:
