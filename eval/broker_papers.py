@@ -1,11 +1,14 @@
 """Draws the broker papers of `data/broker_papers.txt`, each set by hand, reads and scores them.
 
-A paper opens with `= name | language kind asset numbers days currency [buy|sell|pair]`. Two spaces
-set cells apart, `>` sets one right, `[a|b]` has the words for buying and selling, `{..}` a value,
-`^` marks the head of a table, `*` a line that each trade of a statement has, `~` a new page. The
-same paper is drawn in columns, or as plain lines with single spaces, as many files have them.
+A paper opens with `= name | language kind asset numbers days currency [buy|sell|pair|same]`. Two
+spaces set cells apart, `>` sets one right, `[a|b]` has the words for buying and selling, `{..}` a
+value, `^` marks the head of a table, `*` a line that each trade of a statement has, `:` one above
+all trades that it says the same of, `|` one whose last cell each trade has side by side, `~` a new
+page. The same paper is drawn in columns, or as plain lines with single spaces, as many files have
+them.
 
-python -m eval.broker_papers [--count N] [--seed S] [--half tuned|held|all] [--errors]
+python -m eval.broker_papers [--sheets] [--count N] [--seed S] [--half tuned|held|all]
+    [--errors]
 """
 
 import argparse
@@ -27,6 +30,7 @@ from eval.canvas import Canvas, width
 from eval.score_trades import mean_right, print_reliability, read
 
 PAPERS: Final = Path(__file__).parent / "data" / "broker_papers.txt"
+SHEETS: Final = Path(__file__).parent / "data" / "broker_sheets.txt"  # other structures
 COLUMN: Final = 5.0  # points: how wide a letter of the text file is drawn
 LEFT: Final = 36.0
 GAP: Final = 9.0
@@ -36,6 +40,9 @@ TOP: Final = 50.0
 WIDE: Final = 560.0
 MOST: Final = 14  # trades of most statements
 LONG: Final = 60  # trades of a statement that goes over several pages
+ABREAST: Final = 4  # trades that stand side by side, at most
+APART: Final = 110.0  # points between them
+LOT_PRICES: Final = (Decimal("11.20"), Decimal("14.75"))
 DAYS: Final = {
     "dmy": "%d/%m/%Y", "dmyp": "%d.%m.%Y", "dmyh": "%d-%m-%Y", "mdy": "%m/%d/%Y",
     "iso": "%Y-%m-%d", "dmony": "%d %b %Y",
@@ -113,10 +120,10 @@ def is_held(name: str) -> bool:
     return bool(hashlib.sha256(name.encode()).digest()[0] % 2)
 
 
-def load_papers(which: str) -> list[Paper]:
+def load_papers(which: str, file: Path = PAPERS) -> list[Paper]:
     kept = {"tuned": {False}, "held": {True}, "all": {False, True}}[which]
     papers: list[Paper] = []
-    for part in PAPERS.read_text("utf-8").split("\n= ")[1:]:
+    for part in file.read_text("utf-8").split("\n= ")[1:]:
         head, *lines = part.rstrip().split("\n")
         name, _, about = head.partition(" | ")
         language, kind, asset, numbers, days, currency, way = [*about.split(), ""][:7]
@@ -282,6 +289,8 @@ class Printer:
             "nf": self.number(deal.foreign), "rate": self.number(deal.rate, 4),
             "f1": self.number(deal.fees[0]), "f2": self.number(deal.fees[1]),
             "t": self.number(deal.settled), "acc": self.number(deal.accrued),
+            "v.a": self.number(half * LOT_PRICES[0]),
+            "v.b": self.number((deal.quantity - half) * LOT_PRICES[1]),
         }  # fmt: skip
 
     def _facts(self, deal: PaperDeal) -> dict[str, str]:
@@ -294,6 +303,8 @@ class Printer:
             "day": self.day(deal.day), "value": self.day(deal.day + timedelta(days=2)),
             "order": self.day(deal.day - timedelta(days=3)), "time": deal.time,
             "print": self.day(deal.day + timedelta(days=5)), "year": str(self.year),
+            "lot": self.day(deal.day - timedelta(days=700)),
+            "lot2": self.day(deal.day - timedelta(days=391)),
             "ref": str(self.rng.randrange(10**6, 10**7)), "acct": f"{self.rng.randrange(10**7)}-01",
             "holder": self.rng.choice(HOLDERS), "bank": self.rng.choice(BANKS),
         }  # fmt: skip
@@ -320,7 +331,12 @@ def draw(seed: int, papers: Sequence[Paper]) -> tuple[bytes, dict[str, Any]]:
 def _make_deals(rng: random.Random, paper: Paper, year: int) -> list[PaperDeal]:
     count = rng.randrange(2, MOST) if rng.random() < 0.8 else rng.randrange(MOST, LONG)
     count = 1 if paper.kind != "multi" else 2 if paper.way == "pair" else count
+    if any(line.startswith("|") for line in paper.lines):
+        count = min(count, 2 + count % (ABREAST - 1))
     deals = sorted((make_deal(rng, paper, year) for _ in range(count)), key=lambda one: one.day)
+    if paper.way == "same":
+        few = deals[: 1 + count // 4]
+        deals = [replace(d, isin=o.isin, name=o.name) for d in deals for o in [rng.choice(few)]]
     one_day = "{day1}" in "\n".join(paper.lines) or paper.way == "pair"
     if count > 1:  # a statement of one direction alone tells nothing by its codes
         sides = ("sell", "buy") if rng.random() < 0.5 else ("buy", "sell")
@@ -337,14 +353,42 @@ def _fill_lines(printer: Printer, deals: Sequence[PaperDeal]) -> Iterator[Line]:
     }
     record = [line.removeprefix("*") for line in paper.lines if line.startswith("*")]
     head = [split_line(line.removeprefix("^")) for line in paper.lines if line.startswith("^")]
+    over = [split_line(line[1:]) for line in paper.lines if line.startswith(":")]
     for line in paper.lines:
         if line == "~":
             yield NEW_PAGE
-        elif not line.startswith("*"):
+        elif line.startswith("|"):
+            yield _fill_abreast(printer, deals, line[1:])
+        elif not line.startswith(("*", ":")):
             yield printer.fill(split_line(line.removeprefix("^")), first, days)
-        elif record:
-            yield from _fill_records(printer, deals, record, head)
+        elif record and line.startswith("*"):
+            for group in _group_deals(printer, deals, over):
+                yield from (printer.fill(each, group[0], days) for each in over)
+                yield from _fill_records(printer, group, record, head)
             record = []
+
+
+def _group_deals(
+    printer: Printer, deals: Sequence[PaperDeal], over: Sequence[Line]
+) -> list[list[PaperDeal]]:
+    """The deals that the lines above them say the same of, in the order of the first of each."""
+    groups: dict[str, list[PaperDeal]] = {}
+    for deal in deals:
+        told = " ".join(cell.text for line in over for cell in printer.fill(line, deal, {}))
+        groups.setdefault(told, []).append(deal)
+    return list(groups.values())
+
+
+def _fill_abreast(printer: Printer, deals: Sequence[PaperDeal], line: str) -> Line:
+    """A label, and the same value of each deal side by side."""
+    label, cell = split_line(line)
+    return [
+        label,
+        *(
+            replace(printer.fill([cell], deal, {})[0], x=cell.x + at * APART)
+            for at, deal in enumerate(deals)
+        ),
+    ]
 
 
 def _fill_records(
@@ -352,7 +396,7 @@ def _fill_records(
 ) -> Iterator[Line]:
     held = Decimal(0)
     paid = Decimal(0)
-    lines = [set_under(split_line(line), head[0]) for line in record]
+    lines = [set_under(split_line(line), head[0] if head else ()) for line in record]
     for at, deal in enumerate(deals):
         if (
             at and at % 20 == 0
@@ -377,14 +421,15 @@ def _make_truth(paper: Paper, deal: PaperDeal) -> dict[str, Any]:
         "currency": paper.currency if printed else None,
         "notional": float(deal.notional),
         "settlement_amount": float(deal.settled) if "{t}" in lines else None,
+        "name": deal.name if "{name" in lines else None,
     }
 
 
-def make(folder: Path, count: int, seed: int, which: str = "all") -> None:
+def make(folder: Path, count: int, seed: int, which: str = "all", *, file: Path = PAPERS) -> None:
     """A folder of documents with their truth."""
     folder.mkdir(parents=True, exist_ok=True)
     records: list[dict[str, Any]] = []
-    papers = load_papers(which)
+    papers = load_papers(which, file)
     for number in range(seed * 10_000, seed * 10_000 + count):
         data, record = draw(number, papers)
         (folder / record["file"]).write_bytes(data)
@@ -397,11 +442,12 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--count", type=int, default=236)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--half", choices=("tuned", "held", "all"), default="held")
+    parser.add_argument("--sheets", action="store_true")
     parser.add_argument("--out", type=Path)
     parser.add_argument("--errors", action="store_true")
     asked = parser.parse_args(arguments)
     folder = asked.out or Path(tempfile.mkdtemp())
-    make(folder, asked.count, asked.seed, asked.half)
+    make(folder, asked.count, asked.seed, asked.half, file=SHEETS if asked.sheets else PAPERS)
     records: list[dict[str, Any]] = json.loads((folder / "truth.json").read_text())
     results = dict(read(folder / record["file"]) for record in records)
     for key in ("family", "language", "kind", "plain") if asked.errors else ("kind", "plain"):

@@ -47,6 +47,7 @@ GENERATORS: Final[dict[str, Callable[[Path], None]]] = {
     "letters": letters.make,
     "brokers": lambda folder: broker_statements.make(folder, 340, 7),
     "papers": lambda folder: broker_papers.make(folder, 236, 7),
+    "sheets": lambda folder: broker_papers.make(folder, 204, 7, file=broker_papers.SHEETS),
     "suppliers": lambda folder: suppliers.make(folder, 210, 3),
     "billers": lambda folder: billers.make(folder, 3, 1),
 }
@@ -88,7 +89,7 @@ class Reading:
             return score_trades.is_held(self.record["file"])
         if self.set == "brokers":
             return self.group in broker_statements.HELD
-        if self.set == "papers":
+        if self.set in {"papers", "sheets"}:
             return broker_papers.is_held(self.group)
         return self.set == "letters" or bool(hashlib.sha1(self.group.encode()).digest()[0] % 2)
 

@@ -223,3 +223,42 @@ def _read_day_confidence(*lines: str) -> float:
     source = Source(io.BytesIO(note(*lines)), "note.pdf", PDF)
     data = pipeline.run(source, Tools(progress=lambda _percent, _stage: None)).data
     return float(data["evidence"]["trades[0].trade_date"]["confidence"])
+
+
+def test_a_label_a_sentence_a_number_or_the_broker_is_no_name() -> None:
+    deal = ("Kauf am 12.03.2024", "24 Stück zu 51,20 EUR", "Kurswert 1.228,80 EUR")
+    for noise in (
+        "STOCK", "BezeichnungWertpapierkennnummer", "Abwicklung über", "CQ0U7Z",
+        "Inhaber-Aktien o.N.", "Fondsertrag erfolgt aus",
+    ):  # fmt: skip
+        named = read_lines(*deal, "Orvane Marine Systems", noise, "ISIN DE0007236101")
+        assert named[0]["name"] == "Orvane Marine Systems", noise
+    (trade,) = read_lines("Nordhaven Bank AG", "ISIN DE0007236101", *deal)
+    assert not trade["name"]
+
+
+def test_a_name_behind_a_label_is_the_one_next_to_the_numbers_and_is_whole() -> None:
+    (trade,) = read_lines(
+        "Tausch/Kauf am 12.03.2024", "zu Lasten", "Bezeichnung: Arbor Emerging UCITS ETF",
+        "ISIN: FR0000120271", "zu Gunsten", "Bezeichnung: Corvid Deutsche Börse Money Market ETF",
+        "ISIN: DE0007236101", "Anteile 24,5000 Kurs 51,20 EUR Betrag 1.254,40 EUR",
+    )  # fmt: skip
+    assert trade["name"] == "Corvid Deutsche Börse Money Market ETF"
+
+
+def test_numbers_with_a_unit_prove_a_trade_though_no_code_names_its_security() -> None:
+    (trade,) = read_lines(
+        "Geschäftsabrechnung vom 02.03.2018", "Fhzzr fgnaq 02.03.2018", "Allianz SE 840400",
+        "Summe St. 250 EUR 184,1584 EUR 46.039,60",
+    )  # fmt: skip
+    assert (trade["quantity"], trade["notional"]) == ("250", "46039.60")
+    assert trade["confidence_score"] < 0.5  # nothing says whether it was bought or sold
+
+
+def test_small_print_about_statements_makes_no_statement() -> None:
+    lines = (
+        "ORMHT AM 06.06.2016", "ISIN DE0007236101", "ST 66,00000", "Kurs 6,250000 EUR",
+        "Kurswert EUR 412,50", "zulasten Konto 123",
+    )  # fmt: skip
+    assert len(read_lines(*lines, "Hinweis für Kontoauszüge und Anzeigen:")) == 1
+    assert not read_lines("Kontoauszug", *lines)

@@ -17,6 +17,8 @@ PROSE: Final = 13  # words of letters: more are a sentence, not a title or a tab
 SHORT: Final = 6
 HEAD: Final = 4
 TITLE: Final = 6
+LONG_TITLE: Final = 9  # words that a title about costs or a company's action may have
+RATIO: Final = 2  # numbers: of a split
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,11 +103,18 @@ def _anchor_weight(row: NoteRow, text: str, start: int, word: str) -> float:
 
 def find_title_kind(row: NoteRow) -> str:
     """The kind of document that a title names; the empty string where it names none."""
-    if row.word_count > TITLE or row.numbers or row.text.endswith("."):
+    if row.word_count > LONG_TITLE or row.text.endswith(".") or facts.ISIN.search(row.text):
         return ""
     if lexicon.SECURITY.match(row.text) and row.word_count > 2:  # `Fund: Dividend Select`
         return ""
-    return next((kind for kind, pattern in lexicon.DOCUMENT_KINDS if pattern.search(row.plain)), "")
+    kinds = (kind for kind, pattern in lexicon.DOCUMENT_KINDS if pattern.search(row.plain))
+    kind = next(kinds, "")
+    if kind == "corporate":  # `Split 3:1`
+        return kind if len(row.numbers) <= RATIO else ""
+    if kind == "statement" and row.text.endswith(":"):  # `Please note about statements:`
+        return ""
+    short = row.word_count <= (LONG_TITLE if kind == "order" else TITLE)
+    return kind if short and not row.numbers else ""
 
 
 LEAST = 4.0
@@ -221,12 +230,12 @@ def _find_last_row(rows: Sequence[NoteRow], first: int, last: int) -> int:
     """The last row before a list of what is held, or another kind of event, begins."""
     for index in range(first + 1, last + 1):
         row = rows[index]
-        if _opens_holdings(row) or find_title_kind(row) == "dividend":
+        if opens_holdings(row) or find_title_kind(row) == "dividend":
             return index - 1
     return last
 
 
-def _opens_holdings(row: NoteRow) -> bool:
+def opens_holdings(row: NoteRow) -> bool:
     """Whether a list of what is held begins; `Market value 329.36` is a label with its amount."""
     if row.word_count >= HOLDING_WORDS:
         return False

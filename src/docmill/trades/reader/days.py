@@ -26,6 +26,7 @@ DISTANCE: Final = 0.04
 SURE: Final = ((9.5, 0.96), (8.0, 0.9), (4.5, 0.8), (2.5, 0.65), (0.0, 0.5))
 _LAST: Final = 40  # letters before a date that may name it
 NAMED: Final = 4.9  # from this score on words say what a day is, and its place says no more
+DONE: Final = 6.5  # with the time of day in such a row: more than the day of a booking has
 IN_DEAL: Final = 2.0  # in the row of the quantity, the price or the notional
 LAGS: Final = {0: -0.8, 1: 0.8, 2: 1.0, 3: 0.8, 4: 0.2, 5: 0.2}  # by working days to settlement
 TOLD: Final = 1.1  # of the above, where words name the settlement
@@ -78,6 +79,9 @@ def weigh_places(
             continue
         score = one.score + factor * _weigh_lag(one.day.day, settled)
         score += _weigh_day(one.day.day, days) + _weigh_place(one, deal_rows)
+        if one.row.index in deal_rows and one.score == UNNAMED + TIMED:
+            found.append(replace(one, score=DONE))
+            continue
         found.append(replace(one, score=min(score, max(NAMED, one.score + 1))))
     return found
 

@@ -142,13 +142,13 @@ def _currencies_from_above(rows: Sequence[NoteRow], at: int) -> dict[int, str]:
         if not code or not word.text.strip("()").isupper():
             break
         codes.append(code)
-    last = [number.start for number in reversed(_whole_numbers(row))]
+    last = [number.start for number in reversed(list_whole_numbers(row))]
     return dict(zip(last, codes, strict=False))
 
 
 def _role_from_above(rows: Sequence[NoteRow], at: int) -> str:
     """The role that the row above ends with, for a row whose only number has no label."""
-    if at == 0 or len(_whole_numbers(rows[at])) != 1 or rows[at - 1].numbers:
+    if at == 0 or len(list_whole_numbers(rows[at])) != 1 or rows[at - 1].numbers:
         return ""
     label = lexicon.ASIDE.sub("", rows[at - 1].plain).strip()
     for role in ("settlement", "notional", "quantity", "price"):
@@ -200,7 +200,7 @@ def _count_roles(head: Sequence[Heading]) -> int:
     return sum(item.role != "other" for item in head)
 
 
-def _whole_numbers(row: NoteRow) -> list[Number]:
+def list_whole_numbers(row: NoteRow) -> list[Number]:
     """The numbers of a row that are amounts, none of them a part of another."""
     return [n for n in row.numbers if not n.percent and not _is_inside(n, row.numbers)]
 
@@ -242,6 +242,7 @@ def _make_figure(
     behind = fold(row.text[number.end : number.end + UNIT_CHARS])
     if not number.currency and lexicon.UNITS.match(behind):
         roles["quantity"] = roles.get("quantity", 0.0) + UNIT
+        roles.pop("other", None)  # `on your account 644 shares`
     if lexicon.PER_UNIT.match(behind):
         roles["price"] = roles.get("price", 0.0) + UNIT
     column = _find_column(row, number, head, cut)

@@ -39,6 +39,7 @@ CREDIT_HEAD: Final = _whole("trade", "credit_head")
 SECURITY_CODE: Final = _whole("trade", "security_code")
 SIDE: Final = re.compile(rf"^{_any('side')}\b")
 NO_TRADE_ROW: Final = _whole("trade", "no_trade_row")
+ESTIMATED: Final = _whole("trade", "estimated")
 
 NUMBERS: Final = {role: _whole("trade number", role) for role in _WORDS.names("trade number")}
 UNITS: Final = re.compile(rf"{_any('unit')}\b")
@@ -68,7 +69,7 @@ ON: Final = re.compile(rf"\b{_any('on')}$")
 # Documents that tell of no trade, and kinds of securities: the first that matches counts.
 DOCUMENT_KINDS: Final = [
     (kind, _whole("trade document", kind))
-    for kind in ("dividend", "cancellation", "order", "statement")
+    for kind in ("dividend", "cancellation", "order", "corporate", "statement")
 ]
 ASSETS: Final = [
     (kind, _whole("trade asset", kind))

@@ -24,10 +24,15 @@ MOST_ROWS: Final = 150  # longer documents are no notes
 PROSE: Final = 16
 PROVEN: Final = 2.9  # the score of numbers that multiply closely, with no word for them
 MOST_HINTS: Final = 6
-TOGETHER: Final = 3  # rows over which three numbers still stand together
+TOGETHER: Final = 3  # rows over which quantity and price still stand together
+SUMMED_UP: Final = 8  # rows: their product may be printed again in a sum below
 CLOSELY: Final = Decimal("0.006")  # of the total: rounding that leaves a product a proof
 ENOUGH_FIGURES: Final = 5  # in two factors: fewer multiply to anything
-_SIGNED: Final = re.compile(r"[-−–]\d")  # a dash with a blank behind it parts words
+_SIGNED: Final = re.compile(r"[-−–]\d")
+NEXT: Final = 4  # rows between two entries of a list
+FAR_BELOW: Final = 16  # rows under the notional in which its costs and its sum stand
+MOST_COST: Final = Decimal("0.1")  # of the notional
+CENT: Final = Decimal("0.01")
 HEAD_ABOVE: Final = 4  # rows between a column's head and a sum in it
 
 
@@ -38,12 +43,15 @@ def find_block_by_money(
 
     Where nothing tells it, what can be read is better than nothing.
     """
-    if len(rows) > MOST_ROWS or not any(_names_security(row) for row in rows):
+    if len(rows) > MOST_ROWS:
         return []
     deal = find_deal(figures.all)
     if not deal.quantity or not _is_told(deal):
         return []
-    if _is_held(rows, deal) or _tells_of_income(rows):
+    counted = is_proven(deal) and deal.quantity.role("quantity") > 0
+    if not counted and not any(_names_security(row) for row in rows):
+        return []
+    if _is_held(rows, deal) or _tells_of_income(rows) or _is_list(rows, figures, deal):
         return []
     votes = set(_find_votes(rows, figures, deal, anchors))
     if len(votes) > 1:
@@ -69,12 +77,13 @@ def _is_told(deal: Deal) -> bool:
 
 def is_proven(deal: Deal) -> bool:
     """Whether three numbers that stand together multiply too closely for chance."""
-    figures = [f for f in (deal.quantity, deal.price, deal.notional) if f]
-    if deal.fit != "product" or len(figures) < 3:
+    if deal.fit != "product" or not (deal.quantity and deal.price and deal.notional):
         return False
-    rows = [figure.row.index for figure in figures]
+    at, other, end = (f.row.index for f in (deal.quantity, deal.price, deal.notional))
+    if abs(at - other) > TOGETHER or max(abs(end - at), abs(end - other)) > SUMMED_UP:
+        return False
     count, each, total = deal.quantity_value, deal.price_value, deal.notional_value
-    if max(rows) - min(rows) > TOGETHER or deals.is_trivial(count, each):
+    if deals.is_trivial(count, each):
         return False
     shown = len(_list_digits(count)) + len(_list_digits(each))
     return shown >= ENOUGH_FIGURES and deals.find_slack(count, each, total) <= total * CLOSELY
@@ -92,6 +101,15 @@ def _is_held(rows: Sequence[NoteRow], deal: Deal) -> bool:
     return any(lexicon.HOLDINGS.search(row.plain) for row in above)
 
 
+def _is_list(rows: Sequence[NoteRow], figures: FigureIndex, deal: Deal) -> bool:
+    """Whether beside the row of the deal another has a security and numbers that multiply."""
+    at = deal.quantity.row.index if deal.quantity else 0
+    near = rows[max(at - NEXT, 0) : at + NEXT + 1]
+    named = [row for row in near if facts.ISIN.search(row.text) and len(row.numbers) > 2]
+    proven = [is_proven(find_deal(figures.within(row.index, row.index))) for row in named]
+    return sum(proven) > 1
+
+
 def _find_votes(
     rows: Sequence[NoteRow], figures: FigureIndex, deal: Deal, anchors: Sequence[Anchor]
 ) -> Iterator[Direction]:
@@ -99,8 +117,7 @@ def _find_votes(
     that only hint at a direction say."""
     for anchor in anchors[:MOST_HINTS]:
         yield anchor.direction
-    if deal.quantity and _SIGNED.match(deal.quantity.text):
-        yield "sell"
+    yield from _read_sign(deal)
     settled = deals.find_settlement(figures.all, deal, 0)
     amount = settled.amount or deal.notional
     if amount is None:
@@ -111,8 +128,39 @@ def _find_votes(
             yield from _read_column(rows, row, amount)
     if amount.number.value < 0:
         yield "buy"
-    if settled.balanced and (settled.fees or settled.taxes):
+    if not settled.balanced:
+        yield from _read_balance(figures, deal)
+    elif settled.fees or settled.taxes:
         yield "buy" if amount.value > deal.notional_value else "sell"
+
+
+def _read_balance(figures: FigureIndex, deal: Deal) -> Iterator[Direction]:
+    """A sum below that is the notional and a cost, or the notional less a cost, without words."""
+    if deal.notional is None:
+        return
+    total, first = deal.notional_value, deal.notional.row.index
+    below = [f for f in figures.within(first, first + FAR_BELOW) if not f.number.percent]
+    own = [f for f in (deal.quantity, deal.price, deal.notional) if f]
+    free = [f for f in below if _has_cents(f) and not any(f.meets(o) for o in own)]
+    costs = [f for f in free if CENT <= f.value <= total * MOST_COST]
+    sums = [f for f in free if f.value != total and abs(f.value - total) <= total * MOST_COST]
+    for settled in sums:
+        if any(abs(abs(settled.value - total) - cost.value) < CENT for cost in costs):
+            yield "buy" if settled.value > total else "sell"
+
+
+def _has_cents(figure: TradeFigure) -> bool:
+    return figure.number.value.as_tuple().exponent == -2
+
+
+def _read_sign(deal: Deal) -> Iterator[Direction]:
+    if deal.quantity and has_minus(deal.quantity):
+        yield "sell"
+
+
+def has_minus(figure: TradeFigure) -> bool:
+    """Whether a minus stands right before its figures; one with a blank behind it parts words."""
+    return bool(_SIGNED.match(figure.text))
 
 
 def _has_amount(row: NoteRow, amount: TradeFigure) -> bool:

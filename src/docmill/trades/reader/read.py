@@ -7,6 +7,7 @@ from typing import Final
 
 from docmill.reading.pages import Value
 from docmill.trades.reader import brokers, days, deals, facts, lexicon
+from docmill.trades.reader.abreast import unfold_columns
 from docmill.trades.reader.blocks import (
     SIGNED,
     Anchor,
@@ -18,8 +19,9 @@ from docmill.trades.reader.blocks import (
 )
 from docmill.trades.reader.deals import Deal, find_deal
 from docmill.trades.reader.figures import FigureIndex, TradeFigure, find_figures
-from docmill.trades.reader.money import BY_MONEY, UNSAID, find_block_by_money
+from docmill.trades.reader.money import BY_MONEY, UNSAID, find_block_by_money, is_proven
 from docmill.trades.reader.names import find_name
+from docmill.trades.reader.records import TradeRecords, find_records
 from docmill.trades.reader.rows import (
     FoundTrade,
     FoundTrades,
@@ -35,6 +37,7 @@ SURE: Final = 7.0
 NEAR: Final = 6
 FAR: Final = 12
 MANY: Final = 40
+ENOUGH: Final = 20  # rows that are a table for certain: nothing else is looked for
 TITLE_WORDS: Final = 12
 HEAD_ROWS: Final = 80  # above the first trade: what all trades share
 YEARS: Final = 2
@@ -51,6 +54,7 @@ REASONS: Final = {
     "dividend": "It tells of a dividend or another income, not of a trade.",
     "cancellation": "It cancels a trade.",
     "order": "It confirms an order, which is not a trade yet.",
+    "corporate": "It tells of a company's action or a transfer, not of a trade.",
     "statement": "It is a statement without a trade in it.",
     "history": "It is an account's history over years, not a confirmation of trades.",
     "": "No trade was found in it: nothing says what was bought or sold.",
@@ -75,7 +79,7 @@ class TradeScope:
 
 def read_trades(sheet: NoteSheet) -> FoundTrades:
     """The trades of a document, or why there are none."""
-    rows = sheet.rows
+    rows = unfold_columns(sheet).rows
     figures = FigureIndex(find_figures(rows))
     anchors = find_anchors(rows)
     kind = find_document_kind(rows, anchors)
@@ -106,7 +110,34 @@ def _find_blocks(rows: Sequence[NoteRow], figures: FigureIndex, kind: str) -> li
     if kind:
         blocks = [block for block in blocks if _is_sure(block, kind)]
     whole = len(listed) >= len(blocks) and not _is_told(blocks, listed)
-    return _drop_unlike(rows, listed if whole else blocks)
+    chosen = listed if whole else blocks
+    if len(listed) < ENOUGH:
+        chosen = _choose_records(chosen, find_records(rows, figures), kind)
+    return _drop_unlike(rows, chosen)
+
+
+def _choose_records(
+    found: Sequence[TradeBlock], records: TradeRecords, kind: str
+) -> Sequence[TradeBlock]:
+    """Records where they are more trades, or the same with what they are above their numbers."""
+    able = [one for one in records.blocks if _is_said(one, kind)]
+    good = [one for one in found if is_proven(one.deal) or _is_labelled(one.deal)]
+    own = {one.deal.quantity.row.index for one in able if one.deal.quantity}
+    rest = [one for one in good if one.deal.quantity and one.deal.quantity.row.index not in own]
+    if len(able) > len(good) and len(able) + len(rest) >= len(found):
+        return sorted([*able, *rest], key=lambda one: one.first)
+    same = len(able) == len(found) > 1 and records.above
+    told = [one.deal.quantity and one.deal.quantity.row.index for one in found]
+    opened = [one.first for one in found]
+    cores = [one.last for one in able]
+    return able if same and told == cores and opened == cores else found
+
+
+def _is_said(block: TradeBlock, kind: str) -> bool:
+    """Whether a record may be a trade in a document of this kind."""
+    if block.anchor.weight == UNSAID:
+        return not kind
+    return not kind or _is_sure(block, kind)
 
 
 def _drop_unlike(rows: Sequence[NoteRow], blocks: Sequence[TradeBlock]) -> list[TradeBlock]:
@@ -155,7 +186,13 @@ def find_document_kind(rows: Sequence[NoteRow], anchors: Sequence[Anchor]) -> st
         before = row.index < first or (kind == "order" and row.index == first)
         if kind == "cancellation" or (kind and before and not found):
             found = kind
-    return found
+    return found or ("order" if _is_estimate(rows) else "")
+
+
+def _is_estimate(rows: Sequence[NoteRow]) -> bool:
+    """Whether amounts are called estimated, again and again: what a deal would cost."""
+    told = [len(lexicon.ESTIMATED.findall(row.plain)) for row in rows if row.numbers]
+    return sum(told) > 1
 
 
 def _is_sure(block: TradeBlock, kind: str) -> bool:
@@ -275,7 +312,8 @@ def _read_trade(scope: TradeScope, cusips: bool) -> FoundTrade:
     known = facts.find_isin(scope.own, scope.near)
     if known is None and (shared := facts.find_isin(scope.shared, scope.near)):
         known = shared.sure(min(shared.confidence, SHARED))
-    named = find_name(scope.own, known, scope.near)
+    party = brokers.find_counterparty(rows)
+    named = find_name(scope.own, known, scope.near, broker=party.value if party else "")
     found: dict[str, Value | None] = {
         "isin": known,
         "cusip": facts.find_cusip(scope.own, known, told=cusips),
@@ -283,7 +321,7 @@ def _read_trade(scope: TradeScope, cusips: bool) -> FoundTrade:
         "name": named,
         "asset_class": facts.find_asset_class(scope.own, named.value if named else ""),
         "exchange": facts.find_exchange(scope.own),
-        "counterparty": brokers.find_counterparty(rows),
+        "counterparty": party,
         "direction": _read_direction(scope),
         **_read_dates(scope),
         **_read_numbers(scope),

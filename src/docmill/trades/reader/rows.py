@@ -93,9 +93,13 @@ class NoteSheet:
 
 def make_sheet(pages: Iterable[Page]) -> NoteSheet:
     """The rows of all pages, from top to bottom."""
-    cells = [
-        make_cell(words, page.number, wide=" ") for page in pages for words in _rows_of_page(page)
-    ]
+    return read_cells(
+        [make_cell(words, page.number, wide=" ") for page in pages for words in _rows_of_page(page)]
+    )
+
+
+def read_cells(cells: Sequence[TextCell]) -> NoteSheet:
+    """Rows of text with their numbers and days."""
     texts = [cell.text for cell in cells]
     mark, first = numbers.find_decimal_mark(texts), _has_month_first(texts)
     dollar = _find_dollar(texts)

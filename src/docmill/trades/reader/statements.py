@@ -42,7 +42,7 @@ Columns = tuple[int, int, int]
 
 @dataclass(frozen=True, slots=True)
 class StatementRow:
-    """A row with a date, and its numbers from left to right."""
+    """A row, and its numbers from left to right."""
 
     row: NoteRow
     cells: Cells
@@ -52,7 +52,7 @@ def find_statement_blocks(rows: Sequence[NoteRow], figures: FigureIndex) -> list
     """The trades of a table with one row each; nothing where there are not two of them."""
     lots = find_lots(rows)
     able = [row for row in rows if row.index not in lots]
-    records = [one for row in able for one in _find_records(row, figures)]
+    records = [one for row in able if row.days for one in list_records(row, figures)]
     groups: dict[int, list[StatementRow]] = defaultdict(list)
     for one in records:
         groups[len(one.cells)].append(one)
@@ -60,7 +60,7 @@ def find_statement_blocks(rows: Sequence[NoteRow], figures: FigureIndex) -> list
     for group in sorted(groups.values(), key=len, reverse=True):
         columns = vote_columns(_sample(group))
         for one in group if columns else ():
-            deal = _read_deal(one, columns)
+            deal = read_deal(one, columns)
             if deal and (one.row.index not in found or found[one.row.index][1].score < deal.score):
                 found[one.row.index] = one.row, deal
     found |= _read_rest(records, found, figures)
@@ -82,9 +82,9 @@ def _read_rest(
     return rest
 
 
-def _find_records(row: NoteRow, figures: FigureIndex) -> Iterator[StatementRow]:
+def list_records(row: NoteRow, figures: FigureIndex) -> Iterator[StatementRow]:
     """The ways to cut a row into numbers, each with what is known of them."""
-    if not row.days or len(row.numbers) < 3 or _is_no_trade(row):
+    if len(row.numbers) < 3 or _is_no_trade(row):
         return
     own = [f for f in figures.within(row.index, row.index) if not f.number.percent and not f.bare]
     known = {(f.number.start, f.number.end): f for f in own}
@@ -175,7 +175,7 @@ def _is_signed(figure: TradeFigure) -> bool:
     return figure.number.value < 0 or bool(_PLUS.match(figure.text))
 
 
-def _read_deal(one: StatementRow, columns: Columns | None) -> Deal | None:
+def read_deal(one: StatementRow, columns: Columns | None) -> Deal | None:
     if columns is None:
         return None
     quantity, price, total = (one.cells[at] for at in columns)
@@ -209,17 +209,26 @@ def _make_blocks(
 
 
 def _names_follow(rows: Sequence[NoteRow], records: Sequence[NoteRow]) -> bool:
-    """Whether ISINs stand below the records they belong to, one for each."""
+    """Whether ISINs stand below the records they belong to, one for each.
+
+    Between two records one belongs to either; the first and the last record tell.
+    """
     if not records or sum(bool(facts.ISIN.search(row.text)) for row in records) * 2 > len(records):
         return False
-    ends = [*(row.index for row in records[1:]), len(rows)]
-    inside = [
-        any(
-            facts.ISIN.search(rows[at].text) for at in range(row.index + 1, min(end, row.index + 4))
-        )
-        for row, end in zip(records, ends, strict=True)
-    ]
-    return sum(inside) > 0.7 * len(records)
+    places = [row.index for row in records]
+    below = sum(
+        _has_isin(rows, at + 1, min(end, at + 4))
+        for at, end in zip(places, [*places[1:], len(rows)], strict=True)
+    )
+    above = sum(
+        _has_isin(rows, max(start + 1, at - 3), at)
+        for at, start in zip(places, [-1, *places[:-1]], strict=True)
+    )
+    return below > 0.7 * len(records) and below >= above
+
+
+def _has_isin(rows: Sequence[NoteRow], start: int, end: int) -> bool:
+    return any(facts.ISIN.search(row.text) for row in rows[start:end])
 
 
 def _find_heads(rows: Sequence[NoteRow]) -> list[int | None]:
