@@ -6,7 +6,7 @@ A page is `eval/billers/NAME.html`: what it is about (TOML between two lines of 
 with `{{value}}` and `[[lines]] .. [[/lines]]`. Firms and goods of a country are in `pools.toml`.
 `is_held` says which pages were never looked at while the reader was made. A `round` is the pages
 that were written and scored together: 2 and 3 are those of decision 68, of which 3 is all
-open, and 4 those of decision 74.
+open, 4 those of decision 74, and 5 those of decision 76.
 """
 
 import argparse
@@ -216,6 +216,12 @@ class MadeBill:
         }
 
 
+def pick_pool(pools: Mapping[str, Mapping[str, Any]], name: str) -> dict[str, Any]:
+    """A country's firms and goods; what a pool does not have, its `base` lends."""
+    pool = pools[name]
+    return {**pools[pool["base"]], **pool} if "base" in pool else dict(pool)
+
+
 def fill_page(page: str, made: MadeBill) -> str:
     """The page with the values of one invoice."""
     values = made.list_values()
@@ -257,7 +263,9 @@ def make(folder: Path, copies: int, seed: int, only: int = 0) -> None:
             if only not in {0, about.get("round", 1)}:
                 continue
             for copy in range(copies):
-                made = MadeBill(about, pools[about["pool"]], Random(f"{seed}-{name}-{copy}"))
+                made = MadeBill(
+                    about, pick_pool(pools, about["pool"]), Random(f"{seed}-{name}-{copy}")
+                )
                 view.set_content(fill_page(page, made))
                 data, file = view.pdf(prefer_css_page_size=True), f"{name}-{copy}.pdf"
                 (folder / file).write_bytes(data)
