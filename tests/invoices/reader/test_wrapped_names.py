@@ -131,6 +131,24 @@ def test_the_buyer_stands_far_from_its_label_in_a_table_of_two_columns() -> None
     assert data["buyer"]["name"] == "Jane Hill"
 
 
+def test_who_signs_is_not_the_seller_and_a_title_is_no_label_of_a_buyer() -> None:
+    texts = [
+        *(
+            (50.0, 40.0, "factura"),
+            (50.0, 60.0, "Titular: Club Ribera"),
+            (340.0, 90.0, "17/10/2025"),
+        ),
+        *(
+            (50.0, 90.0, "Portes Quiles, C.B."),
+            (50.0, 102.0, "C/ Mayor 3"),
+            (50.0, 114.0, "06001 Badajoz"),
+        ),
+        *((340.0, 150.0, "Lucia Ferrer"), (340.0, 162.0, "Gerente")),
+    ]
+    data = run(paper(ROWS, TOTALS, texts))
+    assert (data["seller"]["name"], data["buyer"]["name"]) == ("Portes Quiles, C.B.", "Club Ribera")
+
+
 def read_number(texts: Texts) -> str | None:
     return run(paper(ROWS, TOTALS, [*SELLER, *texts]))["invoice_number"]
 

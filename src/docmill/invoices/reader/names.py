@@ -251,7 +251,7 @@ def is_name(text: str, *, given: bool = False) -> bool:
     parts = split_parts((text[label.end() :] if label else text).lstrip(" :"))
     bare = parts[0]
     company = bool(COMPANY.search(bare))
-    if not _is_worded(bare) or (_IN_WORDS.search(bare) and not company) or _lists_services(text):
+    if not _is_worded(bare) or (_IN_WORDS.search(bare) and not company) or lists_services(text):
         return False
     if _NOT_NAME.match(bare.lower()) and not (company and not _NOT_COMPANY.match(bare)):
         return False
@@ -278,7 +278,7 @@ def _is_worded(text: str) -> bool:
     return enough and len(text) <= MAX_CHARS and not _CODE.fullmatch(text)
 
 
-def _lists_services(text: str) -> bool:
+def lists_services(text: str) -> bool:
     """Whether a line says what a firm does, in a row: `Repairs · Tyres · Parts`."""
     several = len(split_parts(text)) > 2 and _BULLETS.search(text)
     return bool(several) and not _FIGURES.search(text) and "@" not in text

@@ -103,6 +103,7 @@ MENTIONED: Final = 0.1
 OWNED: Final = 0.9
 BANK_ROWS: Final = 3
 _ACCOUNT: Final = re.compile(r"\b(?:IBAN|BIC|SWIFT|CLABE|CBU|CCI)\b", re.IGNORECASE)
+_JOB: Final = lexicon.printed_pattern("job", r"(?:\w+ )?", r"(?: \w+)?")
 _CONTACT: Final = lexicon.printed_pattern("contact_word", r"\b", r"\b|@")
 _NAME_LABEL: Final = re.compile(lexicon.printed_words("name_label").replace(" ", ""))
 _COURTESIES: Final = lexicon.COURTESIES
@@ -149,6 +150,7 @@ def collect_names(sheet: TextSheet, phrases: list[Phrase], skipped: frozenset[in
     buyers = [*billed, *_names_under_sender(sheet, senders), *_addressed_names(sheet, blocks)]
     sellers = [*sold_by, *(make_name(cell, 0, 0.85) for _, cell in senders)]
     others = [*find_sellers(sheet, blocks, holders), *_plain_names(sheet, lower)]
+    others = [name for name in others if not _is_signatory(sheet, name)]
     sellers += _drop_parties_of_goods(others, blocks) if billed else others
     sellers = _add_support(sheet, [join_name(sheet, name) for name in sellers])
     return NameSources(
@@ -193,6 +195,14 @@ def _drop_parties_of_goods(names: list[PartyName], blocks: list[AddressBlock]) -
     """Names but for those that a label calls who sends or gets goods."""
     cells = {id(cell) for block in blocks if block.is_of_goods for cell in block.cells}
     return [name for name in names if id(name.cell) not in cells]
+
+
+def _is_signatory(sheet: TextSheet, name: PartyName) -> bool:
+    """Whether the line under a name says which office its bearer holds."""
+    row = find_row(sheet, name.cell)
+    below = find_lines_below(sheet, row, name.cell.box) if row else iter(())
+    first = next((cell.text for _, _, cell in below), "")
+    return bool(_JOB.fullmatch(first.strip())) and not COMPANY.search(name.text)
 
 
 def _is_of_goods(phrase: Phrase) -> bool:
@@ -325,7 +335,8 @@ def _labelled_names(
         short = len(phrase.key) < 5
         colon = phrase.cell.text[phrase.end - 1] == ":"
         closed = phrase.is_closed or phrase.is_translated
-        if not phrase.first or (short and not closed) or not (colon or closed):
+        titled = lexicon.NUMBER_TITLE.fullmatch(phrase.key)
+        if not phrase.first or titled or (short and not closed) or not (colon or closed):
             continue
         worth = weight - 0.05 * (phrase.cell.page - 1) - (0.25 if short else 0.0)
         yield from _names_behind(sheet, phrase, worth)
