@@ -5,6 +5,7 @@ import pytest
 
 from docmill.invoices.reader.amounts import find_role
 from docmill.invoices.reader.names import is_name, is_place, split_parts
+from docmill.reading.cleaning import clean
 from docmill.reading.pdfium import Characters
 from docmill.reading.words import find_words
 from eval.pdf import make_pdf
@@ -149,6 +150,17 @@ def test_who_signs_is_not_the_seller_and_a_title_is_no_label_of_a_buyer() -> Non
     assert (data["seller"]["name"], data["buyer"]["name"]) == ("Portes Quiles, C.B.", "Club Ribera")
 
 
+def test_a_label_may_ask_for_the_name_of_a_party_and_hyphens_may_be_printed_ones() -> None:
+    texts = [
+        *((50.0, 90.0, "Nom du vendeur:"), (160.0, 90.0, "Compagnie des Nappes")),
+        *((50.0, 110.0, "Nom de l'acheteur:"), (160.0, 110.0, "Les Coachs")),
+        (50.0, 130.0, "Facture n° FA-0042"),
+    ]
+    data = run(paper(ROWS, TOTALS, texts))
+    assert (data["seller"]["name"], data["buyer"]["name"]) == ("Compagnie des Nappes", "Les Coachs")
+    assert clean("18\u201008\u20112026") == "18-08-2026"
+
+
 def read_number(texts: Texts) -> str | None:
     return run(paper(ROWS, TOTALS, [*SELLER, *texts]))["invoice_number"]
 
@@ -157,6 +169,15 @@ def test_a_receipt_names_the_invoice_that_it_pays() -> None:
     texts = [(340.0, 40.0, "Invoice number A-17"), (340.0, 54.0, "Receipt number 2841-3435")]
     assert read_number([*texts, (340.0, 68.0, "Receipt number 2841-3435")]) == "A-17"
     assert read_number(texts[1:]) == "2841-3435"
+
+
+def test_an_accent_printed_beside_its_letter_does_not_cut_a_label() -> None:
+    texts = [
+        (340.0, 40.0, "Numero"),
+        (379.0, 40.0, "\u00b4"),
+        (382.0, 40.0, "de facture: 2021-001-F"),
+    ]
+    assert read_number(texts) == "2021-001-F"
 
 
 def test_a_town_with_its_zip_code_is_no_number() -> None:

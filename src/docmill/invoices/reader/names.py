@@ -274,7 +274,7 @@ def is_name(text: str, *, given: bool = False) -> bool:
 def _is_worded(text: str) -> bool:
     """Whether a text is letters in the main, not too many, and no code."""
     letters = sum(char.isalpha() for char in text)
-    enough = letters >= 3 and letters * 2 >= len(text.replace(" ", ""))
+    enough = letters >= 3 and letters * 2 >= len(text.replace(" ", "")) and text[0] != "("
     return enough and len(text) <= MAX_CHARS and not _CODE.fullmatch(text)
 
 
