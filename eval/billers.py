@@ -6,7 +6,7 @@ A page is `eval/billers/NAME.html`: what it is about (TOML between two lines of 
 with `{{value}}` and `[[lines]] .. [[/lines]]`. Firms and goods of a country are in `pools.toml`.
 `is_held` says which pages were never looked at while the reader was made. A `round` is the pages
 that were written and scored together: 2 and 3 are those of decision 68, of which 3 is all
-open, and 4 those of decision 74.
+open, 4 those of decision 74, 5 and 6 those of decision 78, of which 6 is all open.
 """
 
 import argparse
@@ -41,7 +41,7 @@ td,th{vertical-align:top}
 LOOP: Final = re.compile(r"\[\[lines\]\](.*?)\[\[/lines\]\]", re.DOTALL)
 SLOT: Final = re.compile(r"\{\{([a-z_0-9]+)\}\}")
 FIELDS: Final = ("net", "tax", "gross")
-ALL_OPEN: Final = 3  # the round whose pages were all looked at
+ALL_OPEN: Final = frozenset({3, 6})  # the rounds whose pages were all looked at
 
 Values = dict[str, str]
 
@@ -216,6 +216,12 @@ class MadeBill:
         }
 
 
+def pick_pool(pools: Mapping[str, Mapping[str, Any]], name: str) -> dict[str, Any]:
+    """A country's firms and goods; what a pool does not have, its `base` lends."""
+    pool = pools[name]
+    return {**pools[pool["base"]], **pool} if "base" in pool else dict(pool)
+
+
 def fill_page(page: str, made: MadeBill) -> str:
     """The page with the values of one invoice."""
     values = made.list_values()
@@ -240,7 +246,7 @@ def load_pages() -> dict[str, tuple[dict[str, Any], str]]:
 
 def is_held(name: str) -> bool:
     """Whether a page is only for scoring."""
-    if load_pages()[name][0].get("round") == ALL_OPEN:
+    if load_pages()[name][0].get("round") in ALL_OPEN:
         return False
     return hashlib.sha256(name.encode()).digest()[0] % 2 == 1
 
@@ -257,7 +263,9 @@ def make(folder: Path, copies: int, seed: int, only: int = 0) -> None:
             if only not in {0, about.get("round", 1)}:
                 continue
             for copy in range(copies):
-                made = MadeBill(about, pools[about["pool"]], Random(f"{seed}-{name}-{copy}"))
+                made = MadeBill(
+                    about, pick_pool(pools, about["pool"]), Random(f"{seed}-{name}-{copy}")
+                )
                 view.set_content(fill_page(page, made))
                 data, file = view.pdf(prefer_css_page_size=True), f"{name}-{copy}.pdf"
                 (folder / file).write_bytes(data)

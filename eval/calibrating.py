@@ -48,6 +48,7 @@ EXPECTED: Final = {  # what a feature weighs where documents say nothing
     "amount": -1.5,
     "year": -1.0,
     "followed": -2.0,
+    "continued": -1.0,
     "rewritten": -0.5,
     "odd": -1.5,
     "figures": -0.5,

@@ -18,7 +18,7 @@ from docmill.invoices.checks import BROKEN, HELD, find_certain
 from docmill.invoices.fields import lines_of, split_path, value_at
 from docmill.invoices.reader import lexicon
 from docmill.invoices.reader.amounts import find_role
-from docmill.invoices.reader.names import is_known_by
+from docmill.invoices.reader.names import is_known_by, is_name, is_place
 from docmill.invoices.values import parse_number
 from docmill.reading.dates import find_dates
 from docmill.reading.labels import COMPANY, names_company, squeeze
@@ -235,7 +235,16 @@ class Describer:
         rest = own[start + len(text) :].strip()
         if kind == "number":
             return found | {"cut": float(_goes_on(own[start + len(text) :]))}
-        return found | {"followed": float(bool(rest.strip(" .,;:")))}
+        more = float(any(_may_be_rest(one, page, box) for one in self.texts))
+        return found | {"followed": float(bool(rest.strip(" .,;:"))), "continued": more}
+
+
+def _may_be_rest(one: PlacedText, page: int, box: Sequence[float]) -> bool:
+    """Whether a line right under a name, at its left edge, may be more of it."""
+    level = one.page == page and abs(one.box[0] - box[0]) < NEAR
+    close = -NEAR < one.box[1] - box[3] < one.box[3] - one.box[1]
+    plain = not any(char.isdigit() for char in one.text)
+    return level and close and plain and is_name(one.text) and not is_place(one.text)
 
 
 def _is_variant(key: str, stem: str, other: str) -> bool:

@@ -6,6 +6,7 @@ from typing import Final
 from docmill.core.texts import UNSEEN
 
 HYPHENS: Final = "\u0002\ufffe"  # what PDFium puts for a hyphen at the end of a line
+PRINTED_HYPHENS: Final = "\u2010\u2011"  # a hyphen and one that keeps a line together
 SPACES: Final = "\t\n\v\f\r\x1c\x1d\x1e\x1f\x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(
     map(chr, range(0x2000, 0x200B))
 )
@@ -28,7 +29,7 @@ def _make_table() -> dict[int, str | None]:
         *UNSEEN,
     ]
     table: dict[int, str | None] = dict.fromkeys(gone)
-    table |= {ord(mark): "-" for mark in HYPHENS}
+    table |= {ord(mark): "-" for mark in (*HYPHENS, *PRINTED_HYPHENS)}
     table |= {ord(space): " " for space in SPACES}
     table |= {ord(ligature): plain for ligature, plain in _LIGATURES.items()}
     return table

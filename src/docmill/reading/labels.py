@@ -319,6 +319,7 @@ def find_spots(sheet: TextSheet, phrase: Phrase) -> Iterator[ValueSpot]:
         if begin < len(cell.text):
             yield ValueSpot(cell, begin, Where.BESIDE)
             break
+    yield from _level_spots(sheet, phrase)
     for count, (_, cell) in enumerate(find_below(sheet, phrase.row, phrase.box, REACH)):
         yield ValueSpot(cell, 0, Where.FAR_BELOW if count else Where.BELOW)
     yield from _offset_spot(sheet, phrase)
@@ -329,6 +330,19 @@ def find_spots(sheet: TextSheet, phrase: Phrase) -> Iterator[ValueSpot]:
         yield ValueSpot(phrase.row.cells[-2], 0, Where.BEFORE)
     if alone:
         yield from _captioned_spot(sheet, phrase)
+
+
+def _level_spots(sheet: TextSheet, phrase: Phrase) -> Iterator[ValueSpot]:
+    """Smaller lines to the right of a large label, within its height: no row holds both."""
+    at, box = phrase.row.index, phrase.cell.box
+    alone = phrase.first and phrase.end == len(phrase.cell.text)
+    if not alone or phrase.column < len(phrase.row.cells) - 1:
+        return
+    for row in (*sheet.rows[max(at - 1, 0) : at], *sheet.rows[at + 1 : at + 2]):
+        for cell in row.cells:
+            inside = box.y0 - 1 <= cell.box.y0 and cell.box.y1 <= box.y1 + 1
+            if cell.page == phrase.cell.page and cell.box.x0 >= box.x1 and inside:
+                yield ValueSpot(cell, 0, Where.BESIDE)
 
 
 def _offset_spot(sheet: TextSheet, phrase: Phrase) -> Iterator[ValueSpot]:

@@ -21,6 +21,8 @@ ODD_GAP: Final = 0.12  # enough where the other gaps of the word are narrower by
 JUMP_BACK: Final = 1.5
 SHIFT: Final = 0.6  # a raised or lowered character stays within
 SNAP_DEGREES: Final = 8
+LINE_END: Final = (0x0D, 0x0A)
+TOUCHING: Final = 0.05  # of the height: characters that lie no further apart
 
 _BREAKS: Final = {*range(0x21), *map(ord, SPACES), 0x200B, 0xFEFF} - set(map(ord, HYPHENS))
 _IS_BREAK: Final = np.zeros(0x10000, np.bool_)  # by code; none stands beyond
@@ -33,10 +35,10 @@ def find_words(chars: Characters, size: tuple[float, float]) -> list[Word]:
     if not seen.size:
         return []
     codes, boxes = chars.codes[seen], chars.boxes[seen]
-    starts = np.flatnonzero(np.diff(seen, prepend=-2) > 1)
+    joined = (np.diff(seen) == 1) | _find_false_ends(chars, seen, boxes)
+    starts = np.flatnonzero(np.append(True, ~joined))
     angles = np.array([snap_angle(chars.angle_of(int(index))) for index in seen[starts]])
     per_char = np.repeat(angles, np.diff(starts, append=seen.size))
-    joined = np.diff(seen) == 1
     cut = np.append(True, ~joined | _find_cuts(boxes, per_char, size, joined))
     starts = np.flatnonzero(cut)
     hulls = _enclose_words(boxes, starts)
@@ -50,6 +52,16 @@ def find_words(chars: Characters, size: tuple[float, float]) -> list[Word]:
         if shown and text
     ]
     return join_spaced(words)
+
+
+def _find_false_ends(chars: Characters, seen: NDArray[np.intp], boxes: Floats) -> NDArray[np.bool_]:
+    """Where the end of a line comes between two characters that touch: PDFium has made it up."""
+    between = np.diff(seen) == len(LINE_END) + 1
+    for at, code in enumerate(LINE_END, 1):
+        between &= chars.codes[np.minimum(seen[:-1] + at, chars.codes.size - 1)] == code
+    near = TOUCHING * (boxes[:-1, 3] - boxes[:-1, 1])
+    level = np.abs(boxes[1:, 1] - boxes[:-1, 1]) < near
+    return between & level & (np.abs(boxes[1:, 0] - boxes[:-1, 2]) < near)
 
 
 @lru_cache(maxsize=1024)  # the words of a page have one angle or two

@@ -63,6 +63,13 @@ def _complete_table(
     return LineTable(tuple(lines), table.rows | summed.rows)
 
 
+def _untaxed_sums(amounts: Sequence[LabelledAmount]) -> set[Decimal]:
+    """What a page without a net and without a tax comes to."""
+    if any(item.role in {"tax", "base"} for item in amounts):
+        return set()
+    return {item.value for item in amounts if item.role in {"gross", "due"}}
+
+
 def _include_extras(lines: Sequence[RawLine], nets: set[Decimal]) -> Sequence[RawLine]:
     """The lines; with charges or discounts among them where only so they come to a printed net.
 
@@ -121,7 +128,7 @@ def read_invoice(sheet: TextSheet, taught: Sequence[TaughtColumn] = ()) -> Invoi
     if table.lines and (whole := _complete_table(sheet, table, amounts)):
         table, amounts = whole, find_amounts(sheet, whole.rows)
     sums = {item.value for item in amounts if item.role in _ROLES_OF_SUMS}
-    nets = {item.value for item in amounts if item.role == "net"}
+    nets = {item.value for item in amounts if item.role == "net"} or _untaxed_sums(amounts)
     counted = add_products(sheet, _include_extras(_drop_copies(sheet, table.lines, sums), nets))
     lines = balance([resolve(raw) for raw in counted], sums)
     chosen = choose_totals(amounts, [_label_line(line) for line in lines])

@@ -19,6 +19,7 @@ Role = str
 
 _TAX: Final = lexicon.amount_pattern("tax")
 _TAX_OF_BASE: Final = re.compile(rf"{lexicon.amount_words('base_times')}\b[^a-z]*%|.*% ?x ?dpp")
+_EXEMPT: Final = lexicon.amount_pattern("exempt")
 _EXCL: Final = lexicon.amount_pattern("excluding")
 _INCL: Final = lexicon.amount_pattern("including")
 _UNTAXED: Final = re.compile(rf"\b{lexicon.amount_words('untaxed')}\W{{1,2}}$")
@@ -92,7 +93,7 @@ def _is_overruled(kind: str, text: str) -> bool:
     if kind == "due":
         return bool(_DATE_WORD.search(text))
     if kind == "paid":
-        return bool(_NOT_PAID.search(text))
+        return bool(_NOT_PAID.search(text)) or (bool(_TAX.match(text)) and "%" in text)
     return False
 
 
@@ -111,6 +112,8 @@ def _role_of_sum(text: str) -> tuple[Role, float]:
 
 def _role_of_taxed(text: str, at: int) -> tuple[Role, float]:
     """Labels that name the tax: the tax itself, or a sum with or without it."""
+    if _EXEMPT.search(text[at:]) and at and not _SUM.search(text):
+        return "charge", 0.9
     if _UNTAXED.search(text[:at]):
         return "net", 0.9
     excluded, included = _EXCL.search(text), _INCL.search(text)

@@ -49,6 +49,8 @@ _PREFIXED: Final = re.compile(
     r"#?\s?((?:INV|INVOICE|BILL|RE|RG|FA|FAC|FACT|FAK|FKT|FV|FT|FE|SI)[-_/]\d[\w/.-]*)"
 )
 _UUID: Final = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4,12}){4}")
+_ZIP: Final = re.compile(r"[A-Z]{2} \d{5}(?:-\d{4})?")  # `Reno, NV 89501` is a town
+_SUFFIXED: Final = re.compile(r"\d[\w.]*-[A-Z]{2,4} [^\W\d_]{4,12}$")
 _MONTH_YEAR: Final = re.compile(r"(?:(?:0?[1-9]|1[0-2])/(?:19|20)\d\d|\d{1,3}%)$")
 
 
@@ -101,6 +103,7 @@ def find_number(sheet: TextSheet, phrases: list[Phrase]) -> Value | None:
     titles = match_labels(phrases, lexicon.NUMBER_TITLE)
     for phrase in match_labels(phrases, lexicon.NUMBER):
         found += _number_candidates(sheet, phrase, STRONG)
+    found = _drop_receipts(found, sheet, phrases)
     for phrase in titles:
         found += _whole_number(phrase) or _number_candidates(sheet, phrase, TITLE)
     for phrase in match_labels(phrases, lexicon.NUMBER_WEAK):
@@ -110,6 +113,18 @@ def find_number(sheet: TextSheet, phrases: list[Phrase]) -> Value | None:
     for phrase in match_labels(phrases, lexicon.NUMBER_SERIAL):  # a tax invoice has no other
         found += _number_candidates(sheet, phrase, SERIAL)
     return choose_best([*found, *_prefixed_numbers(sheet)])
+
+
+def _drop_receipts(
+    found: list[HeaderCandidate], sheet: TextSheet, phrases: list[Phrase]
+) -> list[HeaderCandidate]:
+    """Numbers but for those of receipts, where another is named: a receipt tells what it pays."""
+    receipts = {
+        candidate.value
+        for phrase in match_labels(phrases, lexicon.NUMBER_RECEIPT)
+        for candidate in _number_candidates(sheet, phrase, STRONG)
+    }
+    return [candidate for candidate in found if candidate.value not in receipts] or found
 
 
 def _whole_number(phrase: Phrase) -> list[HeaderCandidate]:
@@ -165,7 +180,8 @@ def _number_at(spot: ValueSpot, phrase: Phrase, weight: float) -> HeaderCandidat
     skip = _NO.match(spot.text)
     start = spot.start + (skip.end() if skip else 0)
     made = _leading_id(spot.cell.text[start:], sure=strong or bool(skip))
-    if not made:
+    town = spot.cell.text[:start].rstrip().endswith(",")
+    if not made or (town and _ZIP.fullmatch(made)):
         return None
     sign = bool(skip) or "#" in spot.cell.text[phrase.end : spot.start]
     marked = sign and weight == TITLE
@@ -199,11 +215,7 @@ def _leading_id(text: str, *, sure: bool) -> str:
     made = (match[0][: inner[0].start] if inner and inner[0].start else match[0]).rstrip(" .-/&+#")
     if re.match(r"[^\s,;]", text[match.end() :]):
         return ""
-    joined = _SPACED.match(text)
-    if joined and (joined.end() == len(text) or not any(char.isdigit() for char in made)):
-        made = joined[0].rstrip(".-/")
-    elif not any(char.isdigit() for char in made):
-        made = ""
+    made = _add_words(text, made)
     if not made or _is_date(text[: len(made) + 16], len(made)):
         return ""
     figures = numbers.find_numbers(text)
@@ -212,6 +224,16 @@ def _leading_id(text: str, *, sure: bool) -> str:
     if (_MONTH_YEAR.fullmatch(made) and not sure) or re.match(r"\d+[.,]\d\d$", made):
         return ""
     return made
+
+
+def _add_words(text: str, made: str) -> str:
+    """A number with what belongs to it behind a blank; empty where it has no figure."""
+    joined = _SPACED.match(text)
+    if joined and (joined.end() == len(text) or not any(char.isdigit() for char in made)):
+        return joined[0].rstrip(".-/")
+    if suffixed := _SUFFIXED.match(text):
+        return suffixed[0]
+    return made if any(char.isdigit() for char in made) else ""
 
 
 def _is_date(text: str, end: int) -> bool:

@@ -23,7 +23,9 @@ _GLUED: Final = re.compile(
     rf"([^\W\d_]{{2,}}|\d{{1,2}}(?:[.,]\d+)?%)({_AMOUNT})"
     rf"|([^\W\d_]{{2,}}|\d{{1,2}}%?)((?:Rp\.?|IDR|USD|EUR|[€$£]){_AMOUNT})"
 )
-_RULE: Final = re.compile(r"[._=-]{4,}")  # leaders and rules drawn with characters
+_UNREAD: Final = re.compile(  # leaders and rules drawn with characters, accents beside letters
+    r"[._=-]{4,}|[´`ˆ¨˜¸ˇ]"
+)
 FACING: Final = 0.75  # of the height: how far an amount may stand higher or lower than its words
 _SIGN: Final = rf"(?:[A-Z]{{0,3}}[€$£¥₹]|Rp\.?|{'|'.join(sorted(CODES))})"
 _MONEY_WORD: Final = re.compile(
@@ -58,7 +60,7 @@ def split_rows(page: Page, first: int) -> list[TextRow]:
     words = [
         word
         for word in page.words
-        if not word.angle and (word.text[:1].isalnum() or not _RULE.fullmatch(word.text))
+        if not word.angle and (word.text[:1].isalnum() or not _UNREAD.fullmatch(word.text))
     ]
     upright = [part for word in words for part in _split_glued(word)]
     found: list[TextRow] = []

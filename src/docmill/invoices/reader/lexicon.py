@@ -76,6 +76,7 @@ def _prose(concept: str, edge: str = r"\b") -> re.Pattern[str]:
 
 
 NUMBER: Final = label_pattern("number")
+NUMBER_RECEIPT: Final = label_pattern("number_receipt")
 NUMBER_TITLE: Final = label_pattern("number_title")
 NUMBER_WEAK: Final = label_pattern("number_weak")
 NUMBER_DOCUMENT: Final = label_pattern("number_document")
@@ -105,15 +106,18 @@ SELLER: Final = label_pattern("seller")
 SHIP: Final = label_pattern("ship")
 GOODS_PARTY: Final = label_pattern("goods_party")
 HOLDER: Final = label_pattern("holder")
+OWNER: Final = label_pattern("owner")
 TAX_ID: Final = label_pattern("tax_id")
-NAMING: Final = LabelSet((BUYER, SELLER, SHIP, HOLDER, NUMBER, DATE, DUE, NUMBER_TITLE, TAX_ID))
+NAMING: Final = LabelSet(
+    (BUYER, SELLER, SHIP, HOLDER, OWNER, NUMBER, DATE, DUE, NUMBER_TITLE, TAX_ID)
+)
 NAMING_SHORT: Final = LabelSet((OTHER_NUMBER, DATE_LOOSE, DATE_PLAIN, TERMS))
 DUE_LABELS: Final = LabelSet((DUE,))
 LABELS: Final = LabelSet(  # every pattern that `match_labels` is given: else it finds nothing
     (
         *(NUMBER, NUMBER_TITLE, NUMBER_WEAK, NUMBER_SERIAL),
         *(DATE, DATE_PLAIN, DATE_LOOSE, DUE, TERMS),
-        *(CURRENCY, SELLER, BUYER, HOLDER, TAX_ID),
+        *(CURRENCY, SELLER, BUYER, HOLDER, OWNER, TAX_ID),
     )
 )
 NAME_COLON: Final = printed_pattern("label_colon", "", r"\s?:")

@@ -85,7 +85,7 @@ def find_lines(sheet: TextSheet, taught: Sequence[TaughtColumn] = ()) -> LineTab
     for at, header in enumerate(used):
         end = used[at + 1].first if at + 1 < len(used) else len(sheet.rows)
         lines += read_body(sheet, header, sheet.rows[header.last + 1 : end], taught)
-    lines = _drop_bare_figures(lines)
+    lines = _drop_empty(_drop_bare_figures(lines))
     rows: set[int] = set()
     for header in used:
         own = [raw.row.index for raw in lines if raw.header.first == header.first]
@@ -98,6 +98,17 @@ def _drop_bare_figures(lines: list[RawLine]) -> list[RawLine]:
     if 2 * sum(map(_has_marks, lines)) < len(lines):
         return lines
     return [raw for raw in lines if _has_marks(raw) or "unit_price" in raw.figures]
+
+
+def _drop_empty(lines: list[RawLine]) -> list[RawLine]:
+    """Lines without rows of rates and sums of nothing, which have no number of pieces."""
+    if 2 * sum("quantity" in raw.figures for raw in lines) < len(lines):
+        return lines
+    return [raw for raw in lines if "quantity" in raw.figures or _says_something(raw)]
+
+
+def _says_something(raw: RawLine) -> bool:
+    return _has_words(raw.row) and bool(raw.figures["amount"].number.value)
 
 
 def _has_marks(raw: RawLine) -> bool:

@@ -2,9 +2,8 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from itertools import pairwise
 from typing import Final
 
 from docmill.invoices.reader import lexicon
@@ -28,6 +27,7 @@ ALIGNED: Final = 4.0
 LEADING: Final = 1.9
 _ADDRESS: Final = lexicon.lowered_pattern(
     r"(?<!\d)(?:[A-Z]{1,2}-)?\d{5}(?!\d)|(?<!\d)\d{4} [A-Z]|\d{3} \d{2} |"
+    r"\b[A-Z]{1,2}\d[A-Z\d]? \d[A-Z]{2}\b|\b[A-Z]\d[A-Z] \d[A-Z]\d\b|"
     + lexicon.printed_words("address")
 )
 _CONTACT: Final = split_at_edges(lexicon.lowered_pattern(lexicon.printed_words("contact")).pattern)
@@ -130,7 +130,7 @@ def _aligned_run(cells: list[TextCell], at: int) -> list[TextCell]:
         last = run[-1]
         if cell.page != last.page or cell.box.middle - last.box.middle > LEADING * last.box.height:
             break
-        if cell.box.y0 < last.box.middle or not _is_aligned(cell, last):
+        if cell.box.y0 < last.box.middle or not is_aligned(cell, last):
             continue
         run.append(cell)
         if len(run) == MAX_BLOCK_LINES:
@@ -138,7 +138,7 @@ def _aligned_run(cells: list[TextCell], at: int) -> list[TextCell]:
     return run
 
 
-def _is_aligned(cell: TextCell, last: TextCell) -> bool:
+def is_aligned(cell: TextCell, last: TextCell) -> bool:
     one, two = cell.box, last.box
     return (
         abs(one.x0 - two.x0) < ALIGNED
@@ -148,9 +148,6 @@ def _is_aligned(cell: TextCell, last: TextCell) -> bool:
 
 
 MAX_CHARS: Final = 70
-TALLER: Final = 1.12  # how much larger a name is set than the address under it
-GAP: Final = 1.5
-APART: Final = 2.0  # of the height: how far from its name a company's form may stand
 ROWS: Final = 10
 REACH: Final = 13.0
 LINKED: Final = 0.45
@@ -161,21 +158,34 @@ _PARTS: Final = re.compile(
     rf"|(?<=\w)[.,;]?(?:\s{lexicon.printed_words('imprint_verb')})?"
     rf"\s+(?=(?i:{lexicon.printed_words('imprint')})))\s*"
 )
+_IN_WORDS: Final = re.compile(  # an amount that is written out
+    r"\w+ \w+ .*\b(?:rupiah|dollars?|euros?|pesos|złotych|reais|rupees|kronor|forint)\W*$",
+    re.IGNORECASE,
+)
+_CODE: Final = re.compile(r"(?:[A-Z]{1,3}\d{1,5}|\d{1,5}[A-Z]{1,3})(?:[ -][A-Z0-9]{1,4})?")
+_POSTCODE: Final = re.compile(
+    r"(?<!\d)\d{4,6}$|\b(?:[A-Z]{1,2}\d[A-Z\d]? ?\d[A-Z]{2}|[A-Z]\d[A-Z] ?\d[A-Z]\d)$"
+)
 _FIGURES: Final = re.compile(r"\d")
-_PLACE: Final = re.compile(r"(?:[A-Z]{1,2}-)?\d{4,6}\b|.*\s\d{1,4}\s?[a-zA-Z]?$")
+_BULLETS: Final = re.compile(r"[·•|●∙◦▪]")
+_DASH: Final = re.compile(r"[^–—-]*[^\s–—-](\s[–—-]\s)")
+_PLACE: Final = re.compile(
+    r"(?:[A-Z]{1,2}-)?\d{4,6}\b|.*\s\d{1,4}\s?[a-zA-Z]?$"
+    rf"|(?i:{lexicon.printed_words('house_part')})\.? (?:[Nn]o\.? ?)?\d"
+    rf"|.*(?:{_POSTCODE.pattern})|.*\ss/n[º.]?$"
+)
 _LABEL: Final = re.compile(
     rf"{lexicon.printed_words('label_colon')}\s?:\s*|{lexicon.printed_words('label_space')}\s+"
     rf"|{lexicon.printed_words('paper_from')}\s+|{lexicon.printed_words('head_of')}\s+(?=(?:PT|CV|UD|Yayasan|Koperasi|Toko|RS|Perum|Dinas|Universitas)\b)",
     re.IGNORECASE,
 )
+_INITIALS: Final = re.compile(r"(?:\b[A-Z]\.){2,}$")  # a form that nobody has listed: `C.B.`
 _WORDS_OF_PROSE: Final = re.compile(r"(?:(?<!\S)[^\W\d_A-ZÀ-Þ]{5,}(?!\S).*){2}")
 _NOT_NAME: Final = lexicon.lowered_pattern(lexicon.printed_words("not_name"))
 _NOT_COMPANY: Final = lexicon.printed_pattern("not_company", "", r"\b")
-_FORM_ONLY: Final = re.compile(
+FORM_ONLY: Final = re.compile(
     rf"(?!Company|Firma|Verlag)(?:(?:{COMPANY.pattern})[\s&.,]*(?:de )?)+"
 )
-_UNFINISHED: Final = re.compile(r"(?:[&,/-]|\b(?:and|und|et|y|e|dan|of|de|del|der|für|for))$")
-_POSTCODE: Final = re.compile(r"(?<!\d)\d{4,6}$")
 _STREET: Final = lexicon.lowered_pattern(rf"[^\d]*{lexicon.printed_words('street')}\s*(?:\d|$)")
 _STREET_WORD: Final = make_screen(
     [lexicon.lowered_pattern(lexicon.printed_words("street")).pattern]
@@ -210,13 +220,23 @@ class PartyName:
 def split_parts(text: str) -> tuple[str, ...]:
     """A line cut at bullets, bars and dashes: `Firm · Street 1 · Town`."""
     parts = [part.strip(" ,") for part in _PARTS.split(text) if part.strip(" ,")] or [text]
+    if len(parts) > 1 and (dash := _DASH.match(text)) and _is_one_name(parts[0], parts[1]):
+        parts = [f"{parts[0]}{dash[1]}{parts[1]}", *parts[2:]]
     first, comma, rest = parts[0].partition(", ")
-    if comma and _ends_company(first) and not _ends_company(rest):
+    if comma and ends_company(first) and not ends_company(rest):
         return (first, rest, *parts[1:])
     return tuple(parts)
 
 
-def _ends_company(text: str) -> bool:
+def _is_one_name(first: str, second: str) -> bool:
+    """Whether a dash stands inside a name: before what the firm does and its form, or two firms."""
+    if _FIGURES.search(second) or "@" in second:
+        return False
+    joint = all(COMPANY.match(part) for part in (first, second))
+    return joint or (ends_company(second) and not COMPANY.search(first))
+
+
+def ends_company(text: str) -> bool:
     """Whether a company's form ends a text, as `GmbH` and `Ltd` do."""
     return any(match.end() == len(text) for match in COMPANY.finditer(text))
 
@@ -229,75 +249,9 @@ def make_name(cell: TextCell, start: int, score: float) -> PartyName:
     return PartyName(split_parts(cell.text[begin:])[0], cell, begin, score)
 
 
-def join_name(sheet: TextSheet, name: PartyName) -> PartyName:
-    """A name with the rest of it, where it goes on in the line below.
-
-    It does where the first line cannot end a name, where only a company's form follows, and where
-    size or a gap set two lines apart from the address under them.
-    """
-    name = _add_form(sheet, name)
-    lines = _own_lines(sheet, name)
-    whole = name.start + len(name.text) >= len(name.cell.text.rstrip(" ,"))
-    if name.below or len(lines) < 2 or not whole:
-        return name
-    first, second = lines[0], lines[1]
-    text = second.text.strip(" ,")
-    if not _goes_on(name.text, lines) or not (is_name(text) or _FORM_ONLY.fullmatch(text)):
-        return name
-    hyphened = name.text.endswith("-") and len(name.text) > 1 and name.text[-2].isalpha()
-    joined = f"{name.text}{'' if hyphened else ' '}{text}"
-    if len(joined) > MAX_CHARS + 20 or abs(first.box.height - second.box.height) > 1:
-        return name
-    return replace(name, text=joined, below=second)
-
-
-def _add_form(sheet: TextSheet, name: PartyName) -> PartyName:
-    """A name with a company's form that stands apart in the next cell of its row."""
-    row = find_row(sheet, name.cell)
-    at = row.cells.index(name.cell) + 1 if row else 0
-    if not row or at >= len(row.cells) or names_company(name.text):
-        return name
-    form = row.cells[at]
-    near = form.box.x0 - name.cell.box.x1 < APART * name.cell.box.height
-    whole = name.start + len(name.text) == len(name.cell.text)
-    if not (near and whole and _FORM_ONLY.fullmatch(form.text)):
-        return name
-    return replace(name, text=f"{name.text} {form.text}", below=form)
-
-
 def find_row(sheet: TextSheet, cell: TextCell) -> TextRow | None:
     """The row that a cell is in."""
     return sheet.row_of.get(id(cell))
-
-
-def _own_lines(sheet: TextSheet, name: PartyName) -> list[TextCell]:
-    """The cell of a name and those right under it at its left edge or around its middle."""
-    lines = [name.cell]
-    row = find_row(sheet, name.cell)
-    for other in sheet.rows[row.index + 1 : row.index + 8] if row else ():
-        last = lines[-1]
-        near = [
-            cell
-            for cell in other.cells
-            if cell.page == last.page
-            and 0.4 * last.box.height < cell.box.middle - last.box.middle < 4 * last.box.height
-            and _is_aligned(cell, name.cell)
-        ]
-        lines += near[:1]
-    return lines[:3]
-
-
-def _goes_on(first: str, lines: list[TextCell]) -> bool:
-    second = lines[1].text.strip(" ,")
-    if _FORM_ONLY.fullmatch(second) or _UNFINISHED.search(first):
-        return True
-    if len(lines) < 3 or set(second) & set("0123456789@:") or _ends_company(first):
-        return False
-    heights = [cell.box.height for cell in lines]
-    tall = min(heights[:2]) > TALLER * heights[2]
-    steps = [after.box.middle - cell.box.middle for cell, after in pairwise(lines)]
-    apart = steps[1] > GAP * steps[0] and names_company(second)
-    return (tall or apart) and steps[0] < 2 * heights[0]
 
 
 @lru_cache(maxsize=8192)
@@ -309,13 +263,12 @@ def is_name(text: str, *, given: bool = False) -> bool:
     label = _LABEL.match(text)
     parts = split_parts((text[label.end() :] if label else text).lstrip(" :"))
     bare = parts[0]
-    letters = sum(map(str.isalpha, bare))
-    if letters < 3 or letters * 2 < len(bare.replace(" ", "")) or len(bare) > MAX_CHARS:
-        return False
     company = names_company(bare)
+    if not _is_worded(bare) or (_IN_WORDS.search(bare) and not company) or lists_services(text):
+        return False
     if _NOT_NAME.match(bare.lower()) and not (company and not _NOT_COMPANY.match(bare)):
         return False
-    if _is_labelling(bare) or _POSTCODE.search(bare) or _FORM_ONLY.fullmatch(bare):
+    if _is_labelling(bare) or _POSTCODE.search(bare) or FORM_ONLY.fullmatch(bare):
         return False
     if not (company or given) and (
         _PLACE.match(bare) or (len(parts) == 2 and _FIGURES.search(parts[1]))
@@ -323,12 +276,25 @@ def is_name(text: str, *, given: bool = False) -> bool:
         return False
     if set(bare) & set("@:?") or _names_street(text.lower().lstrip(" -–")) or bare[0].isdigit():
         return False
-    if bare.endswith((".", ":", "!", "?")) and not company:
+    if bare.endswith((".", ":", "!", "?")) and not (company or _INITIALS.search(bare)):
         return False
     worded = bool(exact_kind(bare)) or (_names_amount(bare) and not company)
-    if len(bare.split()) > 4 and _WORDS_OF_PROSE.search(bare) and not bare.islower():
-        return False
+    prose = len(bare.split()) > 4 and _WORDS_OF_PROSE.search(bare) and not bare.islower()
+    worded = worded or (bool(prose) and not given)
     return not worded and len(bare.split()) <= 9 and not dates.find_dates(text)
+
+
+def _is_worded(text: str) -> bool:
+    """Whether a text is letters in the main, not too many, and no code."""
+    letters = sum(char.isalpha() for char in text)
+    enough = letters >= 3 and letters * 2 >= len(text.replace(" ", "")) and text[0] != "("
+    return enough and len(text) <= MAX_CHARS and not _CODE.fullmatch(text)
+
+
+def lists_services(text: str) -> bool:
+    """Whether a line says what a firm does, in a row: `Repairs · Tyres · Parts`."""
+    several = len(split_parts(text)) > 2 and _BULLETS.search(text)
+    return bool(several) and not _FIGURES.search(text) and "@" not in text
 
 
 def _names_amount(text: str) -> bool:

@@ -8,15 +8,16 @@ from typing import Final
 from docmill.invoices.reader import lexicon
 from docmill.invoices.reader.candidates import AGAIN, HeaderCandidate, choose_best
 from docmill.invoices.reader.model import Values, keep_found
+from docmill.invoices.reader.name_lines import join_name
 from docmill.invoices.reader.names import (
     AddressBlock,
     PartyName,
     find_blocks,
     find_lines_below,
+    find_row,
     has_street,
     is_name,
     is_place,
-    join_name,
     make_name,
     split_parts,
 )
@@ -99,6 +100,10 @@ PLAIN: Final = 0.02
 UPPER: Final = 0.5  # of the page
 MAX_PAGES: Final = 3  # beyond them nobody is named for the first time, but on the last
 MENTIONED: Final = 0.1
+OWNED: Final = 0.9
+BANK_ROWS: Final = 3
+_ACCOUNT: Final = re.compile(r"\b(?:IBAN|BIC|SWIFT|CLABE|CBU|CCI)\b", re.IGNORECASE)
+_JOB: Final = lexicon.printed_pattern("job", r"(?:\w+ )?", r"(?: \w+)?")
 _CONTACT: Final = lexicon.printed_pattern("contact_word", r"\b", r"\b|@")
 _NAME_LABEL: Final = re.compile(lexicon.printed_words("name_label").replace(" ", ""))
 _COURTESIES: Final = lexicon.COURTESIES
@@ -138,10 +143,14 @@ def collect_names(sheet: TextSheet, phrases: list[Phrase], skipped: frozenset[in
     senders = list(_sender_lines(sheet))
     lower = max(skipped, default=len(sheet.rows))
     sold_by, billed = _names_by_label(sheet, phrases, lower)
-    holders = [*_labelled_names(sheet, phrases, lexicon.HOLDER, 0.6)]
+    owners = [*_labelled_names(sheet, phrases, lexicon.OWNER, OWNED)]
+    banked = [name for name in owners if _is_by_bank(sheet, name)]
+    billed += [name for name in owners if name not in banked]
+    holders = [*_labelled_names(sheet, phrases, lexicon.HOLDER, 0.6), *banked]
     buyers = [*billed, *_names_under_sender(sheet, senders), *_addressed_names(sheet, blocks)]
     sellers = [*sold_by, *(make_name(cell, 0, 0.85) for _, cell in senders)]
     others = [*find_sellers(sheet, blocks, holders), *_plain_names(sheet, lower)]
+    others = [name for name in others if not _is_signatory(sheet, name)]
     sellers += _drop_parties_of_goods(others, blocks) if billed else others
     sellers = _add_support(sheet, [join_name(sheet, name) for name in sellers])
     return NameSources(
@@ -174,10 +183,26 @@ def _names_by_label(
     return [*_labelled_names(sheet, phrases, lexicon.SELLER, 1.0)], billed
 
 
+def _is_by_bank(sheet: TextSheet, name: PartyName) -> bool:
+    """Whether a name stands among what says where to pay."""
+    row = find_row(sheet, name.cell)
+    at = row.index if row else 0
+    near = sheet.rows[max(at - BANK_ROWS, 0) : at + BANK_ROWS + 1]
+    return any(BANK.search(other.text) or _ACCOUNT.search(other.text) for other in near)
+
+
 def _drop_parties_of_goods(names: list[PartyName], blocks: list[AddressBlock]) -> list[PartyName]:
     """Names but for those that a label calls who sends or gets goods."""
     cells = {id(cell) for block in blocks if block.is_of_goods for cell in block.cells}
     return [name for name in names if id(name.cell) not in cells]
+
+
+def _is_signatory(sheet: TextSheet, name: PartyName) -> bool:
+    """Whether the line under a name says which office its bearer holds."""
+    row = find_row(sheet, name.cell)
+    below = find_lines_below(sheet, row, name.cell.box) if row else iter(())
+    first = next((cell.text for _, _, cell in below), "")
+    return bool(_JOB.fullmatch(first.strip())) and not COMPANY.search(name.text)
 
 
 def _is_of_goods(phrase: Phrase) -> bool:
@@ -310,7 +335,8 @@ def _labelled_names(
         short = len(phrase.key) < 5
         colon = phrase.cell.text[phrase.end - 1] == ":"
         closed = phrase.is_closed or phrase.is_translated
-        if not phrase.first or (short and not closed) or not (colon or closed):
+        titled = lexicon.NUMBER_TITLE.fullmatch(phrase.key)
+        if not phrase.first or titled or (short and not closed) or not (colon or closed):
             continue
         worth = weight - 0.05 * (phrase.cell.page - 1) - (0.25 if short else 0.0)
         yield from _names_behind(sheet, phrase, worth)
@@ -319,7 +345,7 @@ def _labelled_names(
 def _names_behind(sheet: TextSheet, phrase: Phrase, worth: float) -> Iterator[PartyName]:
     """The name behind or beside a label, else in the lines below it; rather a company's name."""
     for spot in find_spots(sheet, phrase):
-        near = spot.cell.box.x0 - phrase.box.x1 < 150
+        near = spot.cell.box.x0 - phrase.box.x1 < 150 or _is_in_column(sheet, phrase, spot.cell)
         if spot.where > Where.BESIDE or (spot.where is Where.BESIDE and not near):
             break
         colon = ":" in (phrase.cell.text[phrase.end - 1], *_signs_before(phrase, spot))
@@ -329,6 +355,19 @@ def _names_behind(sheet: TextSheet, phrase: Phrase, worth: float) -> Iterator[Pa
             if not away:
                 return
     yield from _names_below(sheet, phrase, worth)
+
+
+def _is_in_column(sheet: TextSheet, phrase: Phrase, value: TextCell) -> bool:
+    """Whether a label and its value are a row of a table of two columns, as those around it."""
+    at = phrase.row.index
+    around = (*sheet.rows[max(at - 1, 0) : at], *sheet.rows[at + 1 : at + 2])
+    both = (phrase.cell, value)
+    return len(phrase.row.cells) == 2 and all(
+        row.page == value.page
+        and len(row.cells) == 2
+        and all(abs(a.box.x0 - b.box.x0) < 2 for a, b in zip(row.cells, both, strict=True))
+        for row in around
+    )
 
 
 def _signs_before(phrase: Phrase, spot: ValueSpot) -> Iterator[str]:

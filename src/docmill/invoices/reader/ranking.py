@@ -290,7 +290,8 @@ def _block_features(sources: NameSources, name: PartyName) -> Features:
     if block is None:
         return {"contact": 0.0, "reached": 0.0}
     at = block.cells.index(cell)
-    behind = block.cells[at + 1 + (name.below is not None) :]
+    last = name.below if name.below in block.cells else cell
+    behind = block.cells[block.cells.index(last) + 1 :]
     rest = "\n".join(other.text for other in block.cells[at:] if "@" not in other.text)
     return {
         "block": 1.0,

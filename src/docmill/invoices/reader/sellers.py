@@ -11,6 +11,7 @@ from docmill.invoices.reader.names import (
     is_known_by,
     is_name,
     is_prose,
+    lists_services,
     make_name,
     split_parts,
 )
@@ -113,6 +114,7 @@ def _company_names(sheet: TextSheet, row: TextRow) -> Iterator[PartyName]:
         imprint = 0.3 if edge and (several or columns) else 0.0
         if (
             is_name(part)
+            and not lists_services(cell.text)
             and not dates.find_dates(cell.text)
             and not BANK.search(part)
             and (edge or names_company(part))

@@ -14,18 +14,21 @@ REACH: Final = 60  # rows above a sum
 LETTERS: Final = 3
 MOST_SUMS: Final = 8
 _SUMS: Final = frozenset({"net", "gross"})
+_TAXED: Final = frozenset({"net", "tax", "base"})
 
 Placed = tuple[TextRow, PrintedNumber]
 
 
 def find_summed_lines(sheet: TextSheet) -> LineTable:
     """The rows right above a net or a total whose amounts come to it; the longest such run."""
+    amounts = find_amounts(sheet, frozenset())
+    taxed = any(item.role in _TAXED and item.weight > 0.5 for item in amounts)
     sums = [
         item
-        for item in find_amounts(sheet, frozenset())
+        for item in amounts
         if item.role in _SUMS and item.weight > 0.5 and item.value > 0 and item.figure.is_marked
     ]
-    runs = [run for item in sums[:MOST_SUMS] for run in _find_runs(sheet, item)]
+    runs = [run for item in sums[:MOST_SUMS] for run in _find_runs(sheet, item, taxed=taxed)]
     best: Sequence[Placed] = max(runs, key=len, default=())
     if not best:
         return LineTable()
@@ -33,13 +36,15 @@ def find_summed_lines(sheet: TextSheet) -> LineTable:
     return LineTable(tuple(lines), frozenset(raw.row.index for raw in lines))
 
 
-def _find_runs(sheet: TextSheet, total: LabelledAmount) -> Iterable[Sequence[Placed]]:
+def _find_runs(
+    sheet: TextSheet, total: LabelledAmount, *, taxed: bool
+) -> Iterable[Sequence[Placed]]:
     """For each column of amounts above a sum, from the right, the rows that come to it."""
     end = total.figure.row
     above = [
         (row, figure)
         for row in reversed(sheet.rows[max(end - REACH, 0) : end])
-        if row.page == total.page and _may_be_line(row, charges=total.role == "net")
+        if row.page == total.page and _may_be_line(row, charges=not taxed or total.role == "net")
         for figure in find_figures(row, sheet.mark)
         if figure.is_marked and not figure.number.percent
     ]
