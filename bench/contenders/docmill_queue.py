@@ -21,6 +21,7 @@ from docmill.core.jobs import (
     DocumentId,
     Ending,
     Finished,
+    Job,
     JobId,
     ReportProgress,
     StoredResult,
@@ -30,7 +31,8 @@ from docmill.core.owners import OwnerKey
 from docmill.db import migrate
 from docmill.db.notify import CHANGES, WORK, Notifier
 from docmill.db.pool import open_pool
-from docmill.documents import queries
+from docmill.documents.assignments import OwnerChoices
+from docmill.documents.at_once import add_at_once
 from docmill.queue import enqueue, leases
 from docmill.queue.worker import Worker, WorkerConfig, WorkerLinks
 
@@ -119,7 +121,7 @@ async def _work(url: str, report: Connection) -> None:
 
 @asynccontextmanager
 async def enqueuing(url: str) -> AsyncIterator[Callable[[str], Awaitable[None]]]:
-    """The statements of an upload's one transaction, sent together as there, then the bell."""
+    """The one statement of an upload, then the bell."""
     owner = OwnerKey("session:0")
     async with open_pool(url) as pool:
         bell = Notifier(pool, WORK)
@@ -132,12 +134,8 @@ async def enqueuing(url: str) -> AsyncIterator[Callable[[str], Awaitable[None]]]
             job = enqueue.NewJob(
                 JobId(UUID(token)), document.id, owner, "extract", None, {}, 0, token
             )  # fmt: skip
-            async with pool.connection() as conn:
-                await enqueue.ensure_owner(conn, owner)
-                async with conn.pipeline():
-                    await queries.insert_document(conn, owner, document, keep=None)
-                    await enqueue.add_job(conn, job)
-                    await enqueue.enqueue(conn, job)
+            added = await add_at_once(pool, document, job, keep=None, believed=OwnerChoices())
+            assert isinstance(added, Job)
             bell.ring()
 
         yield add_one
