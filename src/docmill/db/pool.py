@@ -333,15 +333,16 @@ async def lone_statement(pool: Pool) -> AsyncGenerator[tuple[Connection, dict[st
         with _outages_as_faults(pool):
             async with pool.turns.turn(), pool.lend_as_it_is() as (conn, view):
                 left = max(WRITE_SECONDS - (time.monotonic() - began_at), LOCK_SECONDS)
-                terms: dict[str, Any] = {"patience": f"{left * 1000:.0f}ms"}
-                for name in ("owners", "desks", "role"):
-                    terms[name] = getattr(view, name) if view else None
                 is_sent = True
-                yield conn, terms
+                yield conn, {"patience": f"{left * 1000:.0f}ms", **_describe_view(view)}
     except DocmillError as exc:
         if is_sent and exc.fault.code == "DATABASE_DOWN" and not _was_taken_back(exc.__cause__):
             raise CommitUnknownError(exc.fault.code, exc.detail, **exc.facts) from exc
         raise
+
+
+def _describe_view(view: View | None) -> dict[str, str | None]:
+    return {name: getattr(view, name, None) for name in ("owners", "desks", "role")}
 
 
 def _was_taken_back(exc: BaseException | None) -> bool:

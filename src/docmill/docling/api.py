@@ -22,7 +22,7 @@ from docmill.core.texts import clean_text
 from docmill.docling.document import build_document
 from docmill.web import auth, problems
 from docmill.web.params import LONGEST_WAIT
-from docmill.web.sessions import COOKIE_FORM
+from docmill.web.sessions import COOKIE_FORM, add_cookie
 from docmill.web.site import CurrentSite
 
 router = APIRouter(tags=["docling"])
@@ -45,7 +45,7 @@ async def identify_caller(request: Request, site: CurrentSite) -> Owner:
     if token is None and (auth.is_key(key) or site.config.auth_mode in auth.USER_MODES):
         token = key
     if token is None and key and COOKIE_FORM.fullmatch(key):
-        request.cookies[site.auth.sessions.cookie] = key
+        add_cookie(request, site.auth.sessions.cookie, key)
     owner = await site.auth.identify_by(token, request)
     request.state.owner = owner.key
     return owner

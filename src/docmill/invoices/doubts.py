@@ -62,10 +62,18 @@ def _list_certain(data: InvoiceJson, outcomes: Mapping[str, str]) -> Iterator[st
     yield from (str(one["path"]) for one in checks.list_open(data))
     evidence: InvoiceJson = data["evidence"]
     yield from _list_guesses(data)
+    yield from _list_unlike(evidence)
     least = parse_number(data.get("review_threshold"))
     for path, seen in evidence.items() if least is not None else ():
         field = find_field(path)
         if field and field.doubted and seen["confidence"] < least:
+            yield path
+
+
+def _list_unlike(evidence: InvoiceJson) -> Iterator[str]:
+    """Values found by a lesson that look unlike the one that was taught."""
+    for path, seen in evidence.items():
+        if seen.get("learned") and not seen.get("edited") and seen["confidence"] < checks.DOUBT:
             yield path
 
 

@@ -13,6 +13,7 @@ from functools import lru_cache
 from typing import Any, Final, cast
 from uuid import UUID
 
+import psycopg
 from fastapi import APIRouter
 from fastapi.routing import APIRoute
 from pydantic import BaseModel, Field
@@ -87,11 +88,12 @@ class StatusReader:
             async with self._pool.absence.refused(), read_connection(self._pool) as conn:
                 waiting = self._next.pop(view)
                 rows = await queries.read_statuses(conn, waiting)
+        except (DocmillError, psycopg.Error) as exc:
+            _give_up(waiting or self._next.pop(view), exc)
+            return
         except BaseException as exc:
             _give_up(waiting or self._next.pop(view), exc)
-            if not isinstance(exc, Exception):
-                raise
-            return
+            raise
         for job_id, answers in waiting.items():
             row = rows.get(job_id)
             for answer in answers:

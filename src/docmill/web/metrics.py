@@ -123,18 +123,15 @@ class Metrics:
         self.fullness: Gauge = self.gauge("storage_used_ratio", "How full the store is, 0 to 1")
         self.paused: Gauge = self.gauge("uploads_paused", "1 while the disk is too full to upload")
         self.pressed: Gauge = self.gauge("retention_pressed", "1 while shorter periods hold")
-        self.owner_requests: Counter = self.counter(
-            "owner_requests", "Requests by who sends them: session, user, key, desk, local", "kind"
+        # Made at once: Prometheus sees no rise in what begins to exist.
+        self._by_kind: dict[str, Counter] = self._count_kinds(
+            "owner_requests", "Requests by who sends them: session, user, key, desk, local"
         )
-        self.limited: Counter = self.counter(
-            "rate_limited_requests", "Requests refused with 429, by who sends them", "kind"
+        self._limited_by_kind: dict[str, Counter] = self._count_kinds(
+            "rate_limited_requests", "Requests refused with 429, by who sends them"
         )
-        for kind in OWNER_KINDS:  # Prometheus sees no rise in what begins to exist
-            self.owner_requests.labels(kind)
-            self.limited.labels(kind)
         self.pace: OwnerPace = OwnerPace()
         self._by_route: dict[tuple[str, str, int], Histogram] = {}
-        self._by_kind: dict[str, Counter] = {}
         self.busiest: Gauge = self.gauge(
             "busiest_owner_requests", "Requests of one owner in a minute, of who sends most"
         )
@@ -151,13 +148,14 @@ class Metrics:
         times.observe(seconds)
         if owner := facts["owner"]:
             kind = "key" if facts["key"] else str(owner).partition(":")[0]
-            count = self._by_kind.get(kind)
-            if count is None:
-                count = self._by_kind[kind] = self.owner_requests.labels(kind)
-            count.inc()
+            self._by_kind[kind].inc()
             self.pace.note(owner)
             if status == TOO_MANY:
-                self.limited.labels(kind).inc()
+                self._limited_by_kind[kind].inc()
+
+    def _count_kinds(self, name: str, says: str) -> dict[str, Counter]:
+        counter = self.counter(name, says, "kind")
+        return {kind: counter.labels(kind) for kind in OWNER_KINDS}
 
     def counter(self, name: str, says: str, *labels: str) -> Counter:
         return Counter(name, says, labels, registry=self.registry)

@@ -41,9 +41,18 @@ def write_cookie(name: str, value: str, *, seconds: int, secure: bool) -> str:
     return f"{name}={value}; {attributes}{'; Secure' if secure else ''}"
 
 
+ADDED: Final = "docmill.cookies"
+
+
 def read_cookies(request: Request) -> Mapping[str, str]:
     """As `request.cookies`; who sends the same header again and again has it read once."""
-    return _parse_cookies("; ".join(request.headers.getlist("cookie")))
+    added: Mapping[str, str] | None = request.scope.get(ADDED)
+    return added or _parse_cookies("; ".join(request.headers.getlist("cookie")))
+
+
+def add_cookie(request: Request, name: str, value: str) -> None:
+    """As if the request had brought it: some clients send it in a header of their own."""
+    request.scope[ADDED] = {**read_cookies(request), name: value}
 
 
 @lru_cache(maxsize=1024)

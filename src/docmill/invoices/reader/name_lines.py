@@ -75,14 +75,16 @@ def _add_line(sheet: TextSheet, name: PartyName) -> PartyName | None:
 def _begin_above(sheet: TextSheet, name: PartyName) -> PartyName:
     """A name from its first line on, where the line over it goes on in it."""
     row = find_row(sheet, name.cell)
-    for other in reversed(sheet.rows[max(row.index - 3, 0) : row.index]) if row else ():
-        for cell in other.cells if not name.start else ():
-            near = cell.page == name.cell.page and _is_next(cell, name.cell)
-            if near and is_name(cell.text):
-                above = make_name(cell, 0, name.score)
-                joined = None if above.start else _add_line(sheet, above)
-                if joined and joined.below is name.cell:
-                    return _begin_above(sheet, above)
+    if not row or name.start:
+        return name
+    over = reversed(sheet.rows[max(row.index - 3, 0) : row.index])
+    for cell in (cell for other in over for cell in other.cells):
+        if cell.page != name.cell.page or not _is_next(cell, name.cell) or not is_name(cell.text):
+            continue
+        above = make_name(cell, 0, name.score)
+        joined = None if above.start else _add_line(sheet, above)
+        if joined and joined.below is name.cell:
+            return _begin_above(sheet, above)
     return name
 
 

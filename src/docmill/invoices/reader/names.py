@@ -8,8 +8,8 @@ from typing import Final
 
 from docmill.invoices.reader import lexicon
 from docmill.invoices.reader.amounts import find_role
+from docmill.invoices.reader.headings import exact_kind
 from docmill.invoices.reader.lexicon import GOODS_PARTY, SHIP
-from docmill.invoices.reader.table import exact_kind
 from docmill.reading import dates, labels
 from docmill.reading.labels import (
     COMPANY,
