@@ -7,7 +7,7 @@ all trades that it says the same of, `|` one whose last cell each trade has side
 page. The same paper is drawn in columns, or as plain lines with single spaces, as many files have
 them.
 
-python -m eval.broker_papers [--sheets] [--count N] [--seed S] [--half tuned|held|all]
+python -m eval.broker_papers [--sheets | --slips] [--count N] [--seed S] [--half tuned|held|all]
     [--errors]
 """
 
@@ -31,6 +31,7 @@ from eval.score_trades import mean_right, print_reliability, read
 
 PAPERS: Final = Path(__file__).parent / "data" / "broker_papers.txt"
 SHEETS: Final = Path(__file__).parent / "data" / "broker_sheets.txt"  # other structures
+SLIPS: Final = Path(__file__).parent / "data" / "broker_slips.txt"  # mostly of one trade
 COLUMN: Final = 5.0  # points: how wide a letter of the text file is drawn
 LEFT: Final = 36.0
 GAP: Final = 9.0
@@ -42,12 +43,18 @@ MOST: Final = 14  # trades of most statements
 LONG: Final = 60  # trades of a statement that goes over several pages
 ABREAST: Final = 4  # trades that stand side by side, at most
 APART: Final = 110.0  # points between them
+TEN_THOUSANDTH: Final = Decimal("0.0001")
 LOT_PRICES: Final = (Decimal("11.20"), Decimal("14.75"))
 DAYS: Final = {
     "dmy": "%d/%m/%Y", "dmyp": "%d.%m.%Y", "dmyh": "%d-%m-%Y", "mdy": "%m/%d/%Y",
-    "iso": "%Y-%m-%d", "dmony": "%d %b %Y",
+    "iso": "%Y-%m-%d", "dmony": "%d %b %Y", "dmy2": "%d/%m/%y",
 }  # fmt: skip
-MARKS: Final = {"dot": ",.", "comma": ".,", "fr": "\xa0,", "space": " ,"}
+MONTHS: Final = {
+    "fr": ("janvier février mars avril mai juin juillet août septembre octobre novembre décembre"),
+    "es": ("enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre "
+           "diciembre"),
+}  # fmt: skip
+MARKS: Final = {"dot": ",.", "comma": ".,", "fr": "\xa0,", "space": " ,", "swiss": "'."}
 CARRIED: Final = {
     "de": "Übertrag", "en": "Carried forward", "fr": "A reporter", "it": "A riportare",
     "es": "Suma y sigue", "nl": "Transport", "pt": "A transportar", "pl": "Do przeniesienia",
@@ -264,6 +271,10 @@ class Printer:
         return text.translate(str.maketrans({",": group, ".": point}))
 
     def day(self, day: date) -> str:
+        if self.paper.days == "long":
+            month = MONTHS[self.paper.language].split()[day.month - 1]
+            link = " de " if self.paper.language == "es" else " "
+            return link.join((str(day.day), month, str(day.year)))
         return day.strftime(DAYS[self.paper.days])
 
     def fill(self, line: Line, deal: PaperDeal, more: Mapping[str, str]) -> Line:
@@ -278,6 +289,7 @@ class Printer:
         sold = deal.direction == "sell"
         count, amount = self.number(deal.quantity, 0), self.number(deal.notional)
         half = deal.quantity // 3
+        part = (half * deal.price).quantize(CENT)
         return {
             "q": count, "q-": f"-{count}" if sold else count,
             "q+": f"{'-' if sold else '+'}{count}",
@@ -286,6 +298,9 @@ class Printer:
             "n": amount, "n-": amount if sold else f"-{amount}",
             "n()": amount if sold else f"({amount})",
             "n.d": "" if sold else amount, "n.c": amount if sold else "",
+            "pp": self.number(deal.price * 100), "n.a": self.number(part),
+            "n.b": self.number(deal.notional - part),
+            "accp": self.number((deal.accrued * 100 / deal.quantity).quantize(TEN_THOUSANDTH)),
             "nf": self.number(deal.foreign), "rate": self.number(deal.rate, 4),
             "f1": self.number(deal.fees[0]), "f2": self.number(deal.fees[1]),
             "t": self.number(deal.settled), "acc": self.number(deal.accrued),
@@ -442,12 +457,14 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--count", type=int, default=236)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--half", choices=("tuned", "held", "all"), default="held")
-    parser.add_argument("--sheets", action="store_true")
+    files = parser.add_mutually_exclusive_group()
+    files.add_argument("--sheets", dest="file", action="store_const", const=SHEETS, default=PAPERS)
+    files.add_argument("--slips", dest="file", action="store_const", const=SLIPS, default=PAPERS)
     parser.add_argument("--out", type=Path)
     parser.add_argument("--errors", action="store_true")
     asked = parser.parse_args(arguments)
     folder = asked.out or Path(tempfile.mkdtemp())
-    make(folder, asked.count, asked.seed, asked.half, file=SHEETS if asked.sheets else PAPERS)
+    make(folder, asked.count, asked.seed, asked.half, file=asked.file)
     records: list[dict[str, Any]] = json.loads((folder / "truth.json").read_text())
     results = dict(read(folder / record["file"]) for record in records)
     for key in ("family", "language", "kind", "plain") if asked.errors else ("kind", "plain"):
