@@ -69,13 +69,23 @@ def _find_hidden_anchor(row: NoteRow, text: str) -> Anchor | None:
         return Anchor(row, "sell", 0.9, 0)
     if lexicon.TORN_BUY.search(squeezed):
         return Anchor(row, "buy", 0.9, 0)
-    if (side := lexicon.SIDE.match(row.plain)) and row.word_count <= PROSE:
-        code = next(iter(row.plain[side.end() :].split()), "").upper()
-        printed = any(word.text.strip(":.") == code for word in row.words)
-        if printed and code in lexicon.BUY_CODES | lexicon.SELL_CODES:
-            return Anchor(row, "buy" if code in lexicon.BUY_CODES else "sell", 0.9, 0)
+    if row.word_count <= PROSE and (code := _find_code(row)):
+        return Anchor(row, "buy" if code in lexicon.BUY_CODES else "sell", 0.9, 0)
     rights = lexicon.RIGHTS.match(text)
     return Anchor(row, "buy", 0.8, 0) if rights and row.word_count <= PROSE else None
+
+
+def _find_code(row: NoteRow) -> str:
+    """A code for a direction right behind the label for it. Further in, a label of one word says
+    too little for a single letter: `Account type S`."""
+    for side in lexicon.ANY_SIDE.finditer(row.plain):
+        code = next(iter(row.plain[side.end() :].split()), "").upper()
+        if side.start() and " " not in side[0] and len(code) == 1:
+            continue
+        printed = any(word.text.strip(":.") == code for word in row.words)
+        if printed and code in lexicon.BUY_CODES | lexicon.SELL_CODES:
+            return code
+    return ""
 
 
 def _drop_torn_words(row: NoteRow) -> str:
@@ -114,6 +124,9 @@ def find_title_kind(row: NoteRow) -> str:
     if kind == "statement" and row.text.endswith(":"):  # `Please note about statements:`
         return ""
     short = row.word_count <= (LONG_TITLE if kind == "order" else TITLE)
+    amounts = [n for n in row.numbers if not row.text[n.start : n.end].isdigit()]
+    if kind == "cancellation":  # `Storno der Abrechnung 4711`
+        return kind if short and not amounts else ""
     return kind if short and not row.numbers else ""
 
 

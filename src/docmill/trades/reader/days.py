@@ -25,6 +25,7 @@ WEAK: Final = 3.0
 DISTANCE: Final = 0.04
 SURE: Final = ((9.5, 0.96), (8.0, 0.9), (4.5, 0.8), (2.5, 0.65), (0.0, 0.5))
 _LAST: Final = 40  # letters before a date that may name it
+CERTAIN: Final = 10.0  # words name the day on which a deal was done
 NAMED: Final = 4.9  # from this score on words say what a day is, and its place says no more
 DONE: Final = 6.5  # with the time of day in such a row: more than the day of a booking has
 IN_DEAL: Final = 2.0  # in the row of the quantity, the price or the notional
@@ -37,6 +38,7 @@ NEAR_DAYS: Final = 30
 PERIOD: Final = -3.0
 SATURDAY: Final = 5
 _BETWEEN: Final = re.compile(r"\s*(?:[-–—]|\b[a-zà-ÿ]{1,4}\b)\s*")
+_LABEL: Final = re.compile(r"[^\W\d_]{3} [^\W\d_]{2}|[^\W\d_]{6}")  # words that name a day
 _TOWN: Final = re.compile(r"^[^\W\d_][\w .'-]{2,24},\s*(?:[a-z]{2,3} )?$")
 
 
@@ -78,7 +80,10 @@ def weigh_places(
             found.append(one)
             continue
         score = one.score + factor * _weigh_lag(one.day.day, settled)
-        score += _weigh_day(one.day.day, days) + _weigh_place(one, deal_rows)
+        far = one.score < WEAK and _is_far(one.day.day, days)
+        weekend = one.day.day.weekday() >= SATURDAY
+        score += (LONELY if far else 0.0) + (WEEKEND if weekend else 0.0)
+        score += _weigh_place(one, deal_rows)
         if one.row.index in deal_rows and one.score == UNNAMED + TIMED:
             found.append(replace(one, score=DONE))
             continue
@@ -116,9 +121,8 @@ def _weigh_lag(day: date, settled: Collection[date]) -> float:
     return max((LAGS.get(count_working_days(day, each), 0.0) for each in settled), default=0.0)
 
 
-def _weigh_day(day: date, days: Sequence[date]) -> float:
-    far = len(days) > 1 and all(abs((day - o).days) > NEAR_DAYS for o in days if o != day)
-    return (LONELY if far else 0.0) + (WEEKEND if day.weekday() >= SATURDAY else 0.0)
+def _is_far(day: date, days: Sequence[date]) -> bool:
+    return len(days) > 1 and all(abs((day - o).days) > NEAR_DAYS for o in days if o != day)
 
 
 def _weigh_place(one: DateCandidate, deal_rows: Collection[int]) -> float:
@@ -210,7 +214,8 @@ def _find_day_label(rows: Sequence[NoteRow], at: int, index: int) -> str:
         or lexicon.NOT_TRADE_DAY.search(label)
     ):
         return label
-    head = next(_names_above(rows, at, index), "")
+    own = len(row.days) == 1 and not row.numbers and _LABEL.search(label)
+    head = "" if own else next(_names_above(rows, at, index), "")
     return head or label
 
 

@@ -243,6 +243,8 @@ def _make_figure(
     if not number.currency and lexicon.UNITS.match(behind):
         roles["quantity"] = roles.get("quantity", 0.0) + UNIT
         roles.pop("other", None)  # `on your account 644 shares`
+    if number.currency and MONEY_ROLES.intersection(roles):
+        roles.pop("other", None)  # `Valor R$ 226,02`: where amounts are money, no Swiss number
     if lexicon.PER_UNIT.match(behind):
         roles["price"] = roles.get("price", 0.0) + UNIT
     column = _find_column(row, number, head, cut)

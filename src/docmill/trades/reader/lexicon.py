@@ -37,7 +37,7 @@ CREDIT: Final = _whole("trade", "credit")
 DEBIT_HEAD: Final = _whole("trade", "debit_head")
 CREDIT_HEAD: Final = _whole("trade", "credit_head")
 SECURITY_CODE: Final = _whole("trade", "security_code")
-SIDE: Final = re.compile(rf"^{_any('side')}\b")
+ANY_SIDE: Final = _whole("trade", "side")
 NO_TRADE_ROW: Final = _whole("trade", "no_trade_row")
 ESTIMATED: Final = _whole("trade", "estimated")
 

@@ -191,5 +191,10 @@ def _tells_of_income(rows: Sequence[NoteRow]) -> bool:
     """Whether any row speaks of a dividend, of interest or of a distribution."""
     kinds = dict(lexicon.DOCUMENT_KINDS)
     income = (lexicon.NO_TRADE_ROW, kinds["dividend"], kinds["cancellation"], kinds["order"])
-    short = [row for row in rows if row.word_count <= PROSE]
+    short = [row for row in rows if row.word_count <= PROSE and not _is_named(row)]
     return any(pattern.search(row.plain) for row in short for pattern in income)
+
+
+def _is_named(row: NoteRow) -> bool:
+    """Whether a label and a name fill the row: a fund may be called after its dividends."""
+    return bool(lexicon.SECURITY.match(row.text)) and row.word_count > 2 and not row.numbers

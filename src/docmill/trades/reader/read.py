@@ -1,6 +1,6 @@
 """From a sheet to trades: blocks found, then each block's values taken by label and arithmetic."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Final
@@ -9,6 +9,7 @@ from docmill.reading.pages import Value
 from docmill.trades.reader import brokers, days, deals, facts, lexicon
 from docmill.trades.reader.abreast import unfold_columns
 from docmill.trades.reader.blocks import (
+    MILDEST,
     SIGNED,
     Anchor,
     TradeBlock,
@@ -186,7 +187,19 @@ def find_document_kind(rows: Sequence[NoteRow], anchors: Sequence[Anchor]) -> st
         before = row.index < first or (kind == "order" and row.index == first)
         if kind == "cancellation" or (kind and before and not found):
             found = kind
+    if found == "order" and _is_executed(rows):
+        found = ""
     return found or ("order" if _is_estimate(rows) else "")
+
+
+def _is_executed(rows: Sequence[NoteRow]) -> bool:
+    """Whether an order is only spoken of by its day, and done: `Order received 4 May`, `Order
+    executed 5 May`."""
+    titles = [row for row in rows if find_title_kind(row) == "order"]
+    if not all(row.days for row in titles):
+        return False
+    named = days.find_day_candidates(rows, None)
+    return any(one.score >= days.CERTAIN for one in named)
 
 
 def _is_estimate(rows: Sequence[NoteRow]) -> bool:
@@ -351,7 +364,8 @@ def _read_direction(scope: TradeScope) -> Value:
 def _read_dates(scope: TradeScope) -> dict[str, Value | None]:
     deal = scope.deal
     used = {f.row.index for f in (deal.quantity, deal.price, deal.notional) if f}
-    own = days.weigh_places(days.find_day_candidates(scope.own, scope.anchor.row), used)
+    own = days.find_day_candidates(scope.own, _find_opening(scope, used))
+    own = days.weigh_places(own, used)
     settles = days.find_settlement_date(own, scope.near)
     traded = days.find_trade_date(own, scope.near)
     if traded is None:
@@ -359,6 +373,15 @@ def _read_dates(scope: TradeScope) -> dict[str, Value | None]:
         found = days.find_day_candidates(shared, scope.anchor.row)
         traded = days.find_trade_date(days.weigh_places(found, used), scope.near)
     return {"trade_date": traded or settles, "settlement_date": settles}
+
+
+def _find_opening(scope: TradeScope, used: Collection[int]) -> NoteRow:
+    """The row whose day is the trade's: the title's, or that of the one record below a mild title,
+    since `Sparplan vom 1.3.` tells when the plan was made."""
+    opening = scope.anchor.row
+    record = [row for row in scope.own if row.index in used]
+    mild = scope.anchor.weight <= MILDEST and opening.index not in used
+    return record[0] if mild and len(record) == 1 and record[0].days else opening
 
 
 def _read_numbers(scope: TradeScope) -> dict[str, Value | None]:

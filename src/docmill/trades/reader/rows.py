@@ -4,7 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import date
+from datetime import date, timedelta
 from decimal import Decimal
 from typing import Final
 
@@ -34,6 +34,9 @@ _FOLLOWED: Final = re.compile(r"\s*[-+]?\d")
 _OWN_MONEY: Final = re.compile(r"\s*(?:[A-Z]{3}|[€$£])$")
 _AMERICAN: Final = re.compile(
     r"\b(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]* \d{1,2}, \d{4}\b"
+)
+_OTHER_MONEY: Final = re.compile(
+    r"[€£¥]|\b(?:[ACNH]\$|EUR|GBP|CHF|CAD|AUD|NZD|SGD|HKD|JPY|SEK|NOK|DKK|PLN|BRL|MXN|INR|ZAR)\b"
 )
 _BEFORE_SUM: Final = re.compile(
     r"(?<=\s)(\d{2})\.(\d{2})\.?(?=\s+[-+]?[\d.]*\d,\d\d[-+]?(?:\s[A-Z]{1,3})?$)"
@@ -130,7 +133,28 @@ def _localise(number: Number, text: str, dollar: str) -> Number:
 def _has_month_first(texts: Sequence[str]) -> bool:
     """Whether 04-10-2025 is in April: where dates do not tell, `April 30, 2025` does."""
     told = dates.has_month_first(texts)
-    return any(_AMERICAN.search(text) for text in texts) if told is None else told
+    if told is None:
+        return any(_AMERICAN.search(text) for text in texts) or _is_american(texts)
+    return told
+
+
+def _is_american(texts: Sequence[str]) -> bool:
+    """Whether there is no money but American dollars, and the days stand no further apart with the
+    month first than with the day first: a trade and its settlement are days apart, not months."""
+    if not any("$" in text or "USD" in text for text in texts):
+        return False
+    if any(_OTHER_MONEY.search(text) for text in texts):
+        return False
+    spans = [
+        [found.day for found in _list_slashed(texts, month_first=first)] for first in (True, False)
+    ]
+    american, other = (max(days) - min(days) if days else timedelta() for days in spans)
+    return american <= other
+
+
+def _list_slashed(texts: Sequence[str], *, month_first: bool) -> list[dates.FoundDate]:
+    every = (one for text in texts for one in dates.find_dates(text, month_first=month_first))
+    return [one for one in every if one.slashed and one.other]
 
 
 def _rows_of_page(page: Page) -> list[list[Word]]:
