@@ -1,4 +1,4 @@
-"""Notes of one trade in other forms, those nobody tuned on; and what they taught, cause by cause."""
+"""Notes of one trade in other forms, those nobody tuned on; and what they taught by cause."""
 
 import io
 import json
