@@ -219,7 +219,7 @@ class MadeBill:
 def pick_pool(pools: Mapping[str, Mapping[str, Any]], name: str) -> dict[str, Any]:
     """A country's firms and goods; what a pool does not have, its `base` lends."""
     pool = pools[name]
-    return {**pools[pool["base"]], **pool} if "base" in pool else dict(pool)
+    return {**pick_pool(pools, pool["base"]), **pool} if "base" in pool else dict(pool)
 
 
 def fill_page(page: str, made: MadeBill) -> str:
