@@ -18,7 +18,10 @@ from docmill.reading.screens import quicken
 Role = str
 
 _TAX: Final = lexicon.amount_pattern("tax")
-_TAX_OF_BASE: Final = re.compile(rf"{lexicon.amount_words('base_times')}\b[^a-z]*%|.*% ?x ?dpp")
+_TAX_OF_BASE: Final = re.compile(
+    rf"{lexicon.amount_words('base_times')}\b[^a-z]*(?:x[^a-z]*)?%|.*% ?x ?dpp"
+)
+_PLUS: Final = re.compile(r"(?<=[^\W\d_]) ?\+ ?(?=[^\W\d_])")  # `Total + PPN` has the tax in it
 _EXEMPT: Final = lexicon.amount_pattern("exempt")
 _EXCL: Final = lexicon.amount_pattern("excluding")
 _INCL: Final = lexicon.amount_pattern("including")
@@ -69,7 +72,7 @@ _SURELY_NET: Final = lexicon.amount_pattern("surely_net")
 @lru_cache(maxsize=4096)
 def find_role(label: str) -> tuple[Role, float]:
     """The role of an amount with this label and how well the words say so; none is ("", 0)."""
-    text = labels.fold(label, "%.-")
+    text = labels.fold(_PLUS.sub(" incl ", label), "%.-")
     if not _ANY_WORD.search(text):
         return "", 0.0
     for kind, pattern in _KINDS:

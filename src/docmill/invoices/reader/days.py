@@ -189,13 +189,19 @@ def _due_by_terms(
     """`14 days net`, `zahlbar innerhalb von 30 Tagen`: so many days after the invoice's."""
     for row in sheet.rows:
         for column, cell in enumerate(row.cells):
-            left = row.cells[column - 1].text if column else ""
+            left = _label_left(row, column)
             yield from _days_in(cell, left if len(left) < SHORT else "", issued)
     for pattern in (lexicon.DUE, lexicon.TERMS):
         for phrase in match_labels(phrases, pattern):
             below = (spot for spot in find_spots(sheet, phrase) if spot.where is Where.BELOW)
             for spot in list(below)[:1]:
                 yield from _days_in(spot.cell, phrase.cell.text, issued)
+
+
+def _label_left(row: TextRow, column: int) -> str:
+    """The words left of a cell; a colon may stand in a cell of its own between them."""
+    before = (cell.text for cell in reversed(row.cells[:column]) if cell.text.strip(" :=."))
+    return next(before, "")
 
 
 def _days_in(cell: TextCell, label: str, issued: date) -> Iterator[HeaderCandidate]:

@@ -171,7 +171,7 @@ _BULLETS: Final = re.compile(r"[·•|●∙◦▪]")
 _DASH: Final = re.compile(r"[^–—-]*[^\s–—-](\s[–—-]\s)")
 _PLACE: Final = re.compile(
     r"(?:[A-Z]{1,2}-)?\d{4,6}\b|.*\s\d{1,4}\s?[a-zA-Z]?$"
-    rf"|(?i:{lexicon.printed_words('house_part')})\.? (?:[Nn]o\.? ?)?\d"
+    rf"|(?i:(?:.*\s)?{lexicon.printed_words('house_part')})\.? (?:[Nn]o\.? ?)?[A-Z]{{0,2}}\d"
     rf"|.*(?:{_POSTCODE.pattern})|.*\ss/n[º.]?$"
 )
 _LABEL: Final = re.compile(
@@ -282,6 +282,13 @@ def is_name(text: str, *, given: bool = False) -> bool:
     prose = len(bare.split()) > 4 and _WORDS_OF_PROSE.search(bare) and not bare.islower()
     worded = worded or (bool(prose) and not given)
     return not worded and len(bare.split()) <= 9 and not dates.find_dates(text)
+
+
+def is_sample_name(text: str) -> bool:
+    """Whether a name begins with a word of a label, as in templates: `Kunde Kundesen`."""
+    words = text.split()
+    proper = len(words) > 1 and all(word[0].isupper() and word.isalpha() for word in words)
+    return proper and not _is_labelling(text) and not _names_amount(text)
 
 
 def _is_worded(text: str) -> bool:

@@ -18,6 +18,7 @@ from docmill.invoices.reader.names import (
     has_street,
     is_name,
     is_place,
+    is_sample_name,
     make_name,
     split_parts,
 )
@@ -410,11 +411,12 @@ def _names_below(sheet: TextSheet, phrase: Phrase, worth: float) -> Iterator[Par
                 yield make_name(cell, attention.end(), worth - 0.25)
             continue
         form = bool(COMPANY.search(cell.text))
-        given = bool(lexicon.NAME_COLON.match(cell.text)) or (not at and _is_over_address(below))
+        first = not at and _is_over_address(below)
+        given = first or bool(lexicon.NAME_COLON.match(cell.text))
         streets = streets or (is_place(cell.text) and not given)
         bank = tries > 0 and BANK.search(cell.text)
         if (
-            is_name(cell.text, given=given)
+            (is_name(cell.text, given=given) or (first and is_sample_name(cell.text)))
             and not (streets and not form and not given)
             and not bank
         ):
