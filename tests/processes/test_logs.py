@@ -1,11 +1,15 @@
 """The lines of a log that programs read."""
 
+import io
 import json
+import math
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import pytest
 import structlog
 
+from docmill.core import log_lines
 from docmill.processes.logs import FOR_PEOPLE, render_line
 
 
@@ -39,3 +43,23 @@ def test_a_line_tells_an_exception_and_what_json_does_not_know() -> None:
     assert (line["level"], line["at"]) == ("error", repr(timedelta(1)))
     assert "ValueError: odd" in line["exception"]
     assert "exc_info" not in line
+
+
+def test_a_line_that_needs_no_steps_says_what_one_with_them_says(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    facts = {"request": "r", "owner": 'a"\u00e9', "status": 200, "ms": 1.5, "by": True, "job": None}
+    assert not log_lines.write_fact("request.answered", facts), "nobody opened the sink"
+    stream = io.StringIO()
+    monkeypatch.setattr(log_lines, "SINK", log_lines.LogSink())
+    log_lines.SINK.open(stream)
+    assert log_lines.write_fact("request.answered", facts)
+    line = json.loads(stream.getvalue())
+    assert stream.getvalue() == json.dumps(line) + "\n"
+    expected = write_line("info", **facts, event="request.answered")
+    assert {**line, "timestamp": ""} == {**expected, "timestamp": ""}
+
+
+def test_odd_numbers_are_written_as_json_writes_them() -> None:
+    odd = {"nan": math.nan, "no": -math.inf, "yes": True, "list": [1, None], "big": 10**20}
+    assert log_lines.encode_line(odd) == json.dumps(odd)

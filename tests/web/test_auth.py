@@ -150,6 +150,15 @@ async def test_each_attempt_is_one_line_in_the_log_and_tells_no_secret(start: St
     assert not [text for text in (good, bad, "kkkk", SECRET) if text in written]
 
 
+async def test_a_key_counts_before_a_cookie_that_is_known(start: Start) -> None:
+    async with start() as site, site.client() as client:
+        job_id = await upload(client)
+        address = f"/api/job-status/{job_id}"
+        assert (await client.get(address)).status_code == 200
+        unknown = bearer("dm_" + "k" * 43)
+        assert (await client.get(address, headers=unknown)).status_code == 401
+
+
 async def test_only_premium_owners_raise_their_priority(start: Start) -> None:
     async with start(auth_mode="jwt", tokens=RULES) as site, site.client() as client:
         for premium, given in ((False, 0), (True, 7)):

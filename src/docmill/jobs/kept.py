@@ -11,12 +11,10 @@ from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import Final
 
-from prometheus_client import Counter
-
 from docmill.cache import Cache
 from docmill.core.faults import DocmillError
 from docmill.core.owners import OwnerKey
-from docmill.web.metrics import Metrics
+from docmill.web.metrics import Metrics, Tally
 
 OUTAGE_CODES: Final = frozenset({"DATABASE_DOWN", "BUSY"})
 RETRY_AFTER: Final = 30
@@ -50,9 +48,9 @@ class KeptAnswers:
         self._cache: Cache = cache
         self._keep: timedelta = keep
         lookups = metrics.cache_lookups
-        self._hits: Counter = lookups.labels(kind, "hit")
-        self._misses: Counter = lookups.labels(kind, "miss")
-        self._outages: Counter = lookups.labels(kind, "outage")
+        self._hits: Tally = lookups.labels(kind, "hit")
+        self._misses: Tally = lookups.labels(kind, "miss")
+        self._outages: Tally = lookups.labels(kind, "outage")
         # Those that the cache could not be told to forget. More than a few are not remembered one
         # by one: then none is believed.
         self._owed: set[str] = set()

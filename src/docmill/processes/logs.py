@@ -1,9 +1,7 @@
 """The log of a process: one line per event on stderr."""
 
-import json
 import logging
 import sys
-from datetime import UTC, datetime
 from typing import Any, Final
 
 import structlog
@@ -12,10 +10,8 @@ from structlog.processors import add_log_level, format_exc_info
 from structlog.typing import EventDict
 
 from docmill import tracing
+from docmill.core import log_lines
 from docmill.settings import Settings
-
-# One for all lines: `json.dumps` would make another for each.
-ENCODER: Final = json.JSONEncoder(default=repr)
 
 
 def log_to_stderr(settings: Settings) -> None:
@@ -31,6 +27,8 @@ def log_to_stderr(settings: Settings) -> None:
         logger_factory=structlog.WriteLoggerFactory(sys.stderr),
         cache_logger_on_first_use=True,
     )
+    if not pretty and level <= logging.INFO:
+        log_lines.SINK.open(sys.stderr)
     tracing.start()
 
 
@@ -39,10 +37,9 @@ def render_line(logger: Any, level: str, event: EventDict) -> str:
     line: EventDict = {**get_contextvars(), **event}
     if "exc_info" in line:
         line = format_exc_info(logger, level, line)
-    line = {key: value for key, value in line.items() if value is not None}
     add_log_level(logger, level, line)
-    line["timestamp"] = datetime.now(UTC).isoformat().replace("+00:00", "Z")
-    return ENCODER.encode(line)
+    line["timestamp"] = log_lines.tell_time()
+    return log_lines.encode_line(line)
 
 
 def _drop_nulls(_: Any, __: str, event: EventDict) -> EventDict:

@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 import structlog
 from starlette.datastructures import Headers
 from starlette.requests import Request
+from starlette.types import Scope
 
 from docmill.core import owners
 from docmill.core.faults import DocmillError
@@ -16,12 +17,13 @@ from docmill.db.pool import Pool
 from docmill.web import api_keys
 from docmill.web.api_keys import KeyReader
 from docmill.web.config import WebConfig
-from docmill.web.sessions import Sessions, SignedInSessions, read_cookies
+from docmill.web.sessions import ADDED, Sessions, SignedInSessions, read_cookies
 from docmill.web.tokens import EXPIRED, MISSING, TokenReader, make_unauthorized
 
 log = structlog.get_logger()
 
 SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS"})
+CREDENTIALS: Final = frozenset({b"authorization", b"cookie"})
 PROXIES: Final = ("forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip")
 # Where users are known, by tokens and by signing in.
 USER_MODES: Final = frozenset({"jwt", "both"})
@@ -42,6 +44,22 @@ class Authenticator:
         secure = config.secure_cookies
         sessions, signed_in = Sessions(pool, secure=secure), SignedInSessions(pool, secure=secure)
         return cls(config, TokenReader(config.tokens), sessions, signed_in, KeyReader(pool))
+
+    def recognize(self, scope: Scope) -> Owner | None:
+        """As `identify`, for a session that only reads and was here before: nobody is asked.
+
+        None for everybody else.
+        """
+        if self.config.auth_mode != "session" or scope["method"] not in SAFE or ADDED in scope:
+            return None
+        headers = scope["headers"]
+        shown = [value for name, value in headers if name in CREDENTIALS]
+        # One header, and it is the cookie's: with a key or a token more than this is looked at.
+        if len(shown) != 1 or (b"cookie", shown[0]) not in headers:
+            return None
+        if owner := self.sessions.recall(shown[0]):
+            wall.enclose(owner)
+        return owner
 
     async def identify(self, request: Request) -> Owner:
         """The owner who asks, or the refusal."""

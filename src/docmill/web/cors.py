@@ -22,9 +22,10 @@ class Origins:
 
     def __init__(self, names: tuple[str, ...]) -> None:
         self._names: frozenset[str] = frozenset(names)
+        self.any: bool = bool(names)
 
     def allow(self, headers: Headers) -> bool:
-        return bool(self._names) and headers.get("origin", "") in self._names
+        return self.any and headers.get("origin", "") in self._names
 
     def answer_preflight(self, method: str, headers: Headers) -> Response | None:
         """What a browser is told before it sends for such a page; None where it does not ask."""
@@ -43,7 +44,7 @@ class Origins:
 
     def dress(self, asked: Headers, answer: MutableHeaders) -> None:
         """Let the page read the answer. Its cookie counts: who names an origin trusts its pages."""
-        if not self._names or "access-control-allow-origin" in answer:
+        if not self.any or "access-control-allow-origin" in answer:
             return
         answer.add_vary_header("Origin")
         if self.allow(asked):

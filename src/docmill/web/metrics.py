@@ -5,13 +5,16 @@ that tell of the whole system are the same in all of them: take max().
 """
 
 import time
-from collections import Counter as Tally
-from collections.abc import Callable, Iterable, Iterator
+from bisect import bisect_left
+from collections import Counter as CountByName
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import Any, Final, Protocol
 
 import structlog
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Metric, generate_latest
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
 
 from docmill.core.faults import DocmillError
 from docmill.core.meters import Meter
@@ -23,6 +26,8 @@ log = structlog.get_logger()
 TOO_MANY: Final = 429
 OWNER_KINDS: Final = ("session", "user", "key", "desk", "local")
 FAST: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2, 5, 10, 30, 60)
+# The same and what is slower, as Prometheus names its buckets.
+FAST_NAMES: Final = (*(str(float(bound)) for bound in FAST), "+Inf")
 SLOW: Final = (0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1800)
 
 
@@ -50,7 +55,7 @@ class OwnerPace:
         self._clock: Callable[[], float] = clock
         self._minute: int = 0
         self._last: int = 0
-        self._counts: Tally[str] = Tally()
+        self._counts: CountByName[str] = CountByName()
 
     def note(self, owner: str) -> None:
         """The log tells once a minute who it is that sends too many."""
@@ -95,6 +100,71 @@ class ProcessCollector:
             yield measured
 
 
+@dataclass(slots=True)
+class Tally:
+    """One number of a `TallyCounter`."""
+
+    count: int = 0
+    created: float = field(default_factory=time.time)
+
+    def inc(self) -> None:
+        self.count += 1
+
+
+class TallyCounter:
+    """A counter that the event loop alone counts, so that it needs no lock."""
+
+    def __init__(self, name: str, says: str, labels: Sequence[str]) -> None:
+        self._name: str = name
+        self._says: str = says
+        self._labels: Sequence[str] = labels
+        self._tallies: dict[tuple[str, ...], Tally] = {}
+
+    def labels(self, *values: str) -> Tally:
+        return self._tallies.setdefault(values, Tally())
+
+    def collect(self) -> Iterator[Metric]:
+        family = CounterMetricFamily(self._name, self._says, labels=self._labels)
+        for values, tally in self._tallies.items():
+            family.add_metric(values, tally.count, tally.created)
+        yield family
+
+
+@dataclass(slots=True)
+class TimeTally:
+    """How many answers took as long as each of FAST, or longer than all; and the seconds of all."""
+
+    counts: list[int] = field(default_factory=lambda: [0] * len(FAST_NAMES))
+    seconds: float = 0.0
+    created: float = field(default_factory=time.time)
+
+
+class AnswerTimes:
+    """A histogram of the same kind: answers by method, route and status."""
+
+    def __init__(self, name: str, says: str) -> None:
+        self._name: str = name
+        self._says: str = says
+        self._tallies: dict[tuple[str, str, int], TimeTally] = {}
+
+    def note(self, answered: tuple[str, str, int], seconds: float) -> None:
+        tally = self._tallies.get(answered)
+        if tally is None:
+            tally = self._tallies[answered] = TimeTally()
+        tally.counts[bisect_left(FAST, seconds)] += 1
+        tally.seconds += seconds
+
+    def collect(self) -> Iterator[Metric]:
+        names = ("method", "route", "status")
+        family = HistogramMetricFamily(self._name, self._says, labels=names)
+        for (method, route, status), tally in self._tallies.items():
+            labels: dict[str, str] = {"method": method, "route": route, "status": str(status)}
+            buckets = [*zip(FAST_NAMES, accumulate(tally.counts), strict=True)]
+            family.add_metric([*labels.values()], buckets, tally.seconds)
+            family.add_sample(f"{self._name}_created", labels, tally.created)
+        yield family
+
+
 class Metrics:
     """All metrics of one application, in a registry of its own. Rooms add theirs to `rooms`."""
 
@@ -105,14 +175,14 @@ class Metrics:
         self.rooms: list[RoomMetrics] = []
         # Answer times of services, by the name under which jobs ask them.
         self.services: dict[str, Histogram] = {}
-        self.requests: Histogram = self.histogram(
-            "http_request_seconds", "Answer times of this process",
-            "method", "route", "status", buckets=FAST,
-        )  # fmt: skip
+        self.requests: AnswerTimes = AnswerTimes(
+            "http_request_seconds", "Answer times of this process"
+        )
+        self.registry.register(self.requests)
         self.uploads: Counter = self.counter(
             "uploads", "Files sent to this process, by outcome or fault", "outcome"
         )
-        self.cache_lookups: Counter = self.counter(
+        self.cache_lookups: TallyCounter = self._tally(
             "cache_lookups", "Answers looked for in the cache; outage: of the database",
             "kind", "outcome",
         )  # fmt: skip
@@ -124,14 +194,13 @@ class Metrics:
         self.paused: Gauge = self.gauge("uploads_paused", "1 while the disk is too full to upload")
         self.pressed: Gauge = self.gauge("retention_pressed", "1 while shorter periods hold")
         # Made at once: Prometheus sees no rise in what begins to exist.
-        self._by_kind: dict[str, Counter] = self._count_kinds(
+        self._by_kind: dict[str, Tally] = self._count_kinds(
             "owner_requests", "Requests by who sends them: session, user, key, desk, local"
         )
-        self._limited_by_kind: dict[str, Counter] = self._count_kinds(
+        self._limited_by_kind: dict[str, Tally] = self._count_kinds(
             "rate_limited_requests", "Requests refused with 429, by who sends them"
         )
         self.pace: OwnerPace = OwnerPace()
-        self._by_route: dict[tuple[str, str, int], Histogram] = {}
         self.busiest: Gauge = self.gauge(
             "busiest_owner_requests", "Requests of one owner in a minute, of who sends most"
         )
@@ -140,12 +209,7 @@ class Metrics:
 
     def note_request(self, facts: dict[str, Any], *, status: int, seconds: float) -> None:
         """Of a request that was answered; `facts` as they are logged."""
-        answered = facts["method"], facts["route"], status
-        times = self._by_route.get(answered)
-        if times is None:  # `labels` takes longer than to find it here
-            method, route, _ = answered
-            times = self._by_route[answered] = self.requests.labels(method, route, str(status))
-        times.observe(seconds)
+        self.requests.note((facts["method"], facts["route"], status), seconds)
         if owner := facts["owner"]:
             kind = "key" if facts["key"] else str(owner).partition(":")[0]
             self._by_kind[kind].inc()
@@ -153,9 +217,14 @@ class Metrics:
             if status == TOO_MANY:
                 self._limited_by_kind[kind].inc()
 
-    def _count_kinds(self, name: str, says: str) -> dict[str, Counter]:
-        counter = self.counter(name, says, "kind")
+    def _count_kinds(self, name: str, says: str) -> dict[str, Tally]:
+        counter = self._tally(name, says, "kind")
         return {kind: counter.labels(kind) for kind in OWNER_KINDS}
+
+    def _tally(self, name: str, says: str, *labels: str) -> TallyCounter:
+        counter = TallyCounter(name, says, labels)
+        self.registry.register(counter)
+        return counter
 
     def counter(self, name: str, says: str, *labels: str) -> Counter:
         return Counter(name, says, labels, registry=self.registry)

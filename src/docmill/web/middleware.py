@@ -6,10 +6,10 @@ import math
 import re
 import time
 import traceback
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from os import urandom
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import structlog
 from starlette.datastructures import Headers, MutableHeaders
@@ -17,6 +17,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from docmill import tracing
+from docmill.core import log_lines
 from docmill.core.faults import FAULTS, DocmillError
 from docmill.db import wall
 from docmill.web import error_pages, problems
@@ -41,17 +42,32 @@ class Hosts:
         self._names: frozenset[str] = (
             frozenset({"localhost", *map(_normalize_host, names)}) - EVERYWHERE
         )
+        # The same few headers come again and again.
+        self._find: Callable[[bytes], FoundHost] = lru_cache(maxsize=128)(self._look_up)
 
-    def allow(self, path: str, headers: Headers) -> bool:
+    def allow(self, path: str, headers: Iterable[tuple[bytes, bytes]]) -> bool:
+        """`headers` as they were sent, their names in lower case."""
         if path in AT_ANY_HOST:
             return True
-        sent = headers.getlist("host")
-        host = parse_host(sent[0]) if len(sent) == 1 else None
-        if host is None:
+        sent = [value for name, value in headers if name == b"host"]
+        if len(sent) != 1:
             return False
-        if host in self._names or _is_loopback(host):
-            return True
-        return path in AT_ANY_ADDRESS and _parse_address(host) is not None
+        host = self._find(sent[0])
+        return host.is_ours or (host.is_address and path in AT_ANY_ADDRESS)
+
+    def _look_up(self, header: bytes) -> "FoundHost":
+        host = parse_host(header.decode("latin-1"))
+        if host is None:
+            return FoundHost(is_ours=False, is_address=False)
+        is_ours = host in self._names or _is_loopback(host)
+        return FoundHost(is_ours=is_ours, is_address=_parse_address(host) is not None)
+
+
+class FoundHost(NamedTuple):
+    """What is known of a Host header."""
+
+    is_ours: bool
+    is_address: bool
 
 
 @lru_cache(maxsize=128)
@@ -117,6 +133,8 @@ USUAL_HEADERS: Final = {
 }
 _USUAL: Final = [(name.encode(), value.encode()) for name, value in USUAL_HEADERS.items()]
 _USUAL_NAMES: Final = frozenset(name for name, _ in _USUAL)
+# Where a request's state says that its answer has more.
+_ADDED: Final = frozenset({"set_cookie", "rate_limit"})
 
 
 class RequestMiddleware:
@@ -170,12 +188,12 @@ class RequestMiddleware:
             span.say(**told, status=exchange.status)
 
     async def _answer(self, exchange: "Exchange") -> None:
-        scope, headers = exchange.scope, exchange.headers
-        if not self._hosts.allow(scope["path"], headers):
+        scope = exchange.scope
+        if not self._hosts.allow(scope["path"], scope["headers"]):
             await exchange.refuse("WRONG_HOST")
             return
         if scope["method"] == "OPTIONS" and (
-            preflight := self._origins.answer_preflight(scope["method"], headers)
+            preflight := self._origins.answer_preflight(scope["method"], exchange.headers)
         ):
             await preflight(scope, exchange.receive, exchange.send)
             return
@@ -201,7 +219,9 @@ class RequestMiddleware:
         facts = exchange.facts()
         self._metrics.note_request(facts, status=exchange.status, seconds=seconds)
         facts |= exchange.state.get("fault", {})
-        log.info("request.answered", status=exchange.status, ms=round(seconds * 1000, 1), **facts)
+        facts |= {"status": exchange.status, "ms": round(seconds * 1000, 1)}
+        if not log_lines.write_fact("request.answered", facts):
+            log.info("request.answered", **facts)
 
 
 class Exchange:
@@ -211,18 +231,23 @@ class Exchange:
         self.scope: Scope = scope
         self._origins: Origins = origins
         self.request_id: str = make_request_id()
-        self.headers: Headers = Headers(scope=scope)
         self.state: dict[str, Any] = scope.setdefault("state", {})
         self.state["request_id"] = self.request_id
-        self.state["is_allowed_origin"] = origins.allow(self.headers)
+        self.state["is_allowed_origin"] = origins.any and origins.allow(self.headers)
         self.status: int = 0
         self._receive: Receive = receive
         self._send: Send = send
-        self._declared: float = _declared_length(scope["headers"])
+        sent = dict(scope["headers"])
+        self._declared: float = _declared_length(sent)
         self._unread: bool = self._declared > 0
         # Such a client sends its body only when we begin to read it.
-        self._waits: bool = (b"expect", b"100-continue") in scope["headers"]
+        self._waits: bool = sent.get(b"expect") == b"100-continue"
         self._until: float = time.monotonic() + PATIENCE
+
+    @property
+    def headers(self) -> Headers:
+        """Made when they are asked for, which few requests do."""
+        return Headers(scope=self.scope)
 
     def facts(self) -> dict[str, Any]:
         """For logs and metrics: the route's template, not the address, which may hold anything."""
@@ -304,8 +329,13 @@ class Exchange:
             raw += [usual for usual in _USUAL if usual[0] not in said]
         raw.append((b"x-request-id", self.request_id.encode()))
         message["headers"] = raw
-        headers = MutableHeaders(raw=raw)
-        self._origins.dress(self.headers, headers)
+        if self._origins.any or self._unread or not _ADDED.isdisjoint(self.state):
+            self._add(MutableHeaders(raw=raw))
+
+    def _add(self, headers: MutableHeaders) -> None:
+        """What not every answer has."""
+        if self._origins.any:
+            self._origins.dress(self.headers, headers)
         if cookie := self.state.get("set_cookie"):
             headers.append("set-cookie", cookie)
         headers.update(self.state.get("rate_limit", {}))
@@ -323,19 +353,20 @@ async def _receive_disconnect() -> Message:
 async def _send_nowhere(_: Message) -> None: ...
 
 
+# Of a UUID's seventeenth digit two bits say which kind of UUID it is.
+_VARIANTS: Final = {digit: "89ab"[int(digit, 16) & 3] for digit in "0123456789abcdef"}
+
+
 def make_request_id() -> str:
     """A random UUID as text; `uuid.uuid4` takes longer than all that is done with it."""
     drawn = urandom(16).hex()
-    variant = "89ab"[int(drawn[16], 16) & 3]
+    variant = _VARIANTS[drawn[16]]
     return f"{drawn[:8]}-{drawn[8:12]}-4{drawn[13:16]}-{variant}{drawn[17:20]}-{drawn[20:]}"
 
 
-def _declared_length(headers: Iterable[tuple[bytes, bytes]]) -> float:
+def _declared_length(sent: Mapping[bytes, bytes]) -> float:
     """How many bytes the body has, by its headers: infinity where they don't say."""
-    length = b"0"
-    for name, value in headers:
-        if name == b"transfer-encoding":
-            return math.inf
-        if name == b"content-length":
-            length = value
+    if b"transfer-encoding" in sent:
+        return math.inf
+    length = sent.get(b"content-length", b"0")
     return int(length) if length.isdigit() else math.inf

@@ -46,6 +46,13 @@ class RecentAnswers(Generic[T]):
         self._known: OrderedDict[str, _Answer[T]] = OrderedDict()
         self._asking: dict[str, asyncio.Task[T]] = {}
 
+    def recall(self, name: str) -> T | None:
+        """What need not be asked for again yet."""
+        known = self._known.get(name)
+        if known and time.monotonic() - known.at < self._seconds:
+            return known.value
+        return None
+
     async def find(self, name: str) -> T:
         known = self._known.get(name)
         if known and time.monotonic() - known.at < self._seconds:

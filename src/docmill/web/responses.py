@@ -28,7 +28,8 @@ class EncodedJson(Response):
         ]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await _start(self, send)
+        headers = self.raw_headers
+        await send({"type": "http.response.start", "status": self.status_code, "headers": headers})
         await send({"type": "http.response.body", "body": self.body})
 
 

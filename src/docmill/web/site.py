@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Annotated, TypeVar, cast
+from typing import Annotated, Any, TypeVar
 
 from fastapi import Depends
 from starlette.requests import Request
@@ -49,7 +49,7 @@ class Site:
     exporting: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(2))
     under_way: set[asyncio.Task[object]] = field(default_factory=set[asyncio.Task[object]])
     _own: list[object] = field(default_factory=list[object])
-    _found: dict[type, object] = field(default_factory=dict[type, object])
+    _found: dict[type, Any] = field(default_factory=dict[type, Any])
 
     def add(self, *things: object) -> None:
         self._own.extend(things)
@@ -60,7 +60,7 @@ class Site:
         if found is None:
             found = next(thing for thing in self._own if isinstance(thing, kind))
             self._found[kind] = found
-        return cast(RoomPart, found)
+        return found
 
     def close(self) -> None:
         for close in self.closers:
@@ -78,10 +78,10 @@ async def identify_owner(request: Request) -> Owner:
     site: Site = request.app.state.site
     is_safe = request.method in auth.SAFE
     if is_safe:
-        owner = await site.auth.identify(request)
+        owner = site.auth.recognize(request.scope) or await site.auth.identify(request)
     else:  # who sends something is not sent away for a moment's trouble
         owner = await try_again(lambda: site.auth.identify(request))
-    request.state.owner = owner.key
+    request.scope.setdefault("state", {})["owner"] = owner.key
     render.IS_ADMIN.set(owner.admin or owner.watches)
     if site.config.sign_in.issuer:
         person = getattr(request.state, "signed_in", None)
