@@ -1,7 +1,7 @@
 """Blocks of lines that stand under each other: letterheads, addresses, footers."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Final
@@ -183,6 +183,8 @@ _INITIALS: Final = re.compile(r"(?:\b[A-Z]\.){2,}$")  # a form that nobody has l
 _WORDS_OF_PROSE: Final = re.compile(r"(?:(?<!\S)[^\W\d_A-ZÀ-Þ]{5,}(?!\S).*){2}")
 _NOT_NAME: Final = lexicon.lowered_pattern(lexicon.printed_words("not_name"))
 _NOT_COMPANY: Final = lexicon.printed_pattern("not_company", "", r"\b")
+_PLACEHOLDER: Final = lexicon.printed_pattern("placeholder", r"[\[<{(]?", r"[\]>})]?")
+_TOWN: Final = re.compile(r"[^\d,]+, [A-Z]{2,3}\.? \d{4,5}(?:-\d{4})?(?:,? [A-Z][\w. ]+)?")
 FORM_ONLY: Final = re.compile(
     rf"(?!Company|Firma|Verlag)(?:(?:{COMPANY.pattern})[\s&.,]*(?:de )?)+"
 )
@@ -264,6 +266,8 @@ def is_name(text: str, *, given: bool = False) -> bool:
     parts = split_parts((text[label.end() :] if label else text).lstrip(" :"))
     bare = parts[0]
     company = names_company(bare)
+    if given and is_placeholder(bare):
+        return True
     if not _is_worded(bare) or (_IN_WORDS.search(bare) and not company) or lists_services(text):
         return False
     if _NOT_NAME.match(bare.lower()) and not (company and not _NOT_COMPANY.match(bare)):
@@ -289,6 +293,25 @@ def is_sample_name(text: str) -> bool:
     words = text.split()
     proper = len(words) > 1 and all(word[0].isupper() and word.isalpha() for word in words)
     return proper and not _is_labelling(text) and not _names_amount(text)
+
+
+def is_placeholder(text: str) -> bool:
+    """Whether a template has it where a name will go: `Your Company`, `Client Name`.
+
+    Such words may as well be the label of a name.
+    """
+    return _PLACEHOLDER.fullmatch(text) is not None
+
+
+def list_names(cells: Sequence[TextCell]) -> list[TextCell]:
+    """Of the first lines of a block those that can be names."""
+    behind = [*cells[1:], None]
+    return [
+        cell
+        for cell, after in list(zip(cells, behind, strict=True))[:3]
+        if is_name(cell.text)
+        or (is_placeholder(cell.text) and after is not None and is_place(after.text))
+    ]
 
 
 def _is_worded(text: str) -> bool:
@@ -347,6 +370,11 @@ def _is_label(text: str) -> bool:
         return True
     few = len(text.split()) < 4 and not names_company(text)
     return few and key in lexicon.NAMING_SHORT
+
+
+def is_town(text: str) -> bool:
+    """Whether a line is a town, its state and a postcode: `Dover, DE 19901`."""
+    return _TOWN.fullmatch(text) is not None
 
 
 def is_prose(text: str) -> bool:

@@ -18,7 +18,9 @@ from docmill.invoices.reader.names import (
     has_street,
     is_name,
     is_place,
+    is_placeholder,
     is_sample_name,
+    list_names,
     make_name,
     split_parts,
 )
@@ -400,7 +402,10 @@ def _names_below(sheet: TextSheet, phrase: Phrase, worth: float) -> Iterator[Par
     for at, (row, column, cell) in enumerate(below):
         key = labels.squeeze(cell.text)
         courtesy = courtesy or (f"{cell.text} " if key in _COURTESIES else "")
-        if any(kind.fullmatch(key) for kind in _ENDING) or tries == 2:
+        first = not at and _is_over_address(below)
+        given = first or bool(lexicon.NAME_COLON.match(cell.text))
+        ends = not (given and is_placeholder(cell.text))
+        if (ends and any(kind.fullmatch(key) for kind in _ENDING)) or tries == 2:
             return
         beside = row.cells[column + 1] if column + 1 < len(row.cells) else None
         if _NAME_LABEL.fullmatch(key) and beside and is_name(beside.text):
@@ -411,8 +416,6 @@ def _names_below(sheet: TextSheet, phrase: Phrase, worth: float) -> Iterator[Par
                 yield make_name(cell, attention.end(), worth - 0.25)
             continue
         form = bool(COMPANY.search(cell.text))
-        first = not at and _is_over_address(below)
-        given = first or bool(lexicon.NAME_COLON.match(cell.text))
         streets = streets or (is_place(cell.text) and not given)
         bank = tries > 0 and BANK.search(cell.text)
         if (
@@ -473,7 +476,7 @@ def _names_under_sender(
 def _addressed_names(sheet: TextSheet, blocks: list[AddressBlock]) -> Iterator[PartyName]:
     """Address blocks in the upper half that look like nobody's own letterhead."""
     for block in blocks:
-        first = next((cell for cell in block.cells[:3] if is_name(cell.text)), None)
+        first = next(iter(list_names(block.cells)), None)
         if not first or first.page > 1 or first.box.y0 > 0.5 * sheet.height(1):
             continue
         if block.has_address and not block.is_delivery:

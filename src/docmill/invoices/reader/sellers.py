@@ -11,6 +11,8 @@ from docmill.invoices.reader.names import (
     is_known_by,
     is_name,
     is_prose,
+    is_town,
+    list_names,
     lists_services,
     make_name,
     split_parts,
@@ -69,7 +71,7 @@ def _letterhead_names(sheet: TextSheet, block: AddressBlock, own: set[str]) -> I
 
     One without, on a page that names its owner in an imprint or as a bank's client, is hardly.
     """
-    names = [cell for cell in block.cells[:3] if is_name(cell.text) and not BANK.search(cell.text)]
+    names = [cell for cell in list_names(block.cells) if not BANK.search(cell.text)]
     if not names or block.is_delivery or not (block.has_address or block.contact_weight):
         return
     height = names[0].box.y0 / sheet.height(names[0].page)
@@ -114,6 +116,7 @@ def _company_names(sheet: TextSheet, row: TextRow) -> Iterator[PartyName]:
         imprint = 0.3 if edge and (several or columns) else 0.0
         if (
             is_name(part)
+            and not is_town(cell.text)
             and not lists_services(cell.text)
             and not dates.find_dates(cell.text)
             and not BANK.search(part)
