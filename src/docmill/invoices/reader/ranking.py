@@ -163,7 +163,9 @@ def list_parties(
             **_block_features(sources, name),
         }
         parties.append(RankedParty(key, name, features, name.box, y))
-    return [*parties, RankedParty("", None, {NOBODY: 1.0})]
+    labelled = sources.sold_by if role == SELLER else sources.billed_to
+    nobody = {NOBODY: 1.0, "labelled": float(bool(labelled))}
+    return [*parties, RankedParty("", None, nobody)]
 
 
 def _height_of(sources: NameSources, name: PartyName) -> float:
