@@ -13,6 +13,7 @@ _HEAD: Final = """%PDF-1.4
 3 0 obj <</Type/Page/Parent 2 0 R/MediaBox[0 0 595 842]/Contents 5 0 R
 /Resources<</Font<</F 4 0 R>>>>>> endobj
 4 0 obj <</Type/Font/Subtype/Type1/BaseFont/Helvetica/Encoding/WinAnsiEncoding>> endobj
+6 0 obj <</Title(Sample)>> endobj
 """
 
 
@@ -25,4 +26,4 @@ def make_sample(rows: Sequence[str]) -> bytes:
     )
     content = f"BT /F 10 Tf {shown} ET"
     body = f"5 0 obj <</Length {len(content)}>> stream\n{content}\nendstream endobj\n"
-    return f"{_HEAD}{body}trailer <</Root 1 0 R/Size 6>>\n%%EOF\n".encode("cp1252")
+    return f"{_HEAD}{body}trailer <</Root 1 0 R/Info 6 0 R/Size 7>>\n%%EOF\n".encode("cp1252")

@@ -19,7 +19,7 @@ from types import FrameType
 from typing import Any, Final, NoReturn
 
 from docmill.core import installed
-from docmill.sandbox import child, confine, protocol
+from docmill.sandbox import child, confine, huge_pages, protocol
 from docmill.sandbox.protocol import FrameKind
 
 # Sent to a whole group or control group at shutdown: the worker decides when its runs end.
@@ -147,6 +147,7 @@ def main() -> NoReturn:
         signal.signal(number, signal.SIG_IGN)
     confine.tie_to(plan["worker"])
     loaded = installed.load_pipelines(plan["pipelines"], warm=True)
+    huge_pages.gather_memory()
     base = confine.mapped_bytes()
     confinement = confine.enclose(plan["readable"])
     hello = {
