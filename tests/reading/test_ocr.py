@@ -67,6 +67,26 @@ def test_a_page_that_is_drawn_without_fonts_is_read_by_ocr() -> None:
     assert page.text.split() == " ".join(SENTENCES).split()
 
 
+@needs_ocr
+def test_a_lone_figure_in_a_column_of_a_scanned_table_is_read() -> None:
+    goods = ("Aurora wireless keyboard", "Ergonomic mouse", "Display panel", "Docking station")
+    rows = [
+        cell
+        for at, name in enumerate(goods)
+        for y in [130.0 + 40 * at]
+        for cell in ((60.0, y, name), (300.0, y, str(3 + at)), (490.0, y, "1,914.00"))
+    ]
+
+    _, (page,) = read(scanned(make_pdf([rows])))
+
+    quantities = [word for word in page.words if 295 < word.box.x0 < 310]
+    in_order = sorted(quantities, key=lambda word: word.box.middle)
+    assert [word.text for word in in_order] == ["3", "4", "5", "6"]
+    names = [word for word in page.words if word.text in {name.split()[0] for name in goods}]
+    for word, name in zip(in_order, sorted(names, key=lambda word: word.box.middle), strict=True):
+        assert abs(word.box.middle - name.box.middle) < name.box.height / 4
+
+
 def printed(pixels: Gray, texts: list[tuple[float, float, str]]) -> bytes:
     """A page with a picture all over it, and these texts."""
     rows, columns = pixels.shape

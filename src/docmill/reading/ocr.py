@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from docmill.reading.cleaning import clean
 from docmill.reading.heartbeat import keep_alive
+from docmill.reading.ink import find_ink
 from docmill.reading.order import find_turn, turn_box
 from docmill.reading.pages import Box, Word, bounding_box
 from docmill.reading.pictures import DPI, Pixels
@@ -43,6 +44,11 @@ PITCH: Final = 1.3  # of a figure's width: so wide is a space even in fonts of o
 SPACE: Final = 0.3  # of the height: what stands so near is one number
 MOST_KEPT: Final = 20_000  # words of pictures that may come again, about 6 MB
 LEVEL: Final = 0.002  # a slope below needs no levelling
+MOST_LEFT: Final = 60  # pieces of ink that are looked at again, a few milliseconds each
+LEFT_HEIGHTS: Final = (0.4, 2.0)  # of a word's usual height: figures and lines, no rules or logos
+LEFT_WIDTH: Final = 12.0  # of it, at most
+LEFT_EDGE: Final = 8  # pixels of paper around a piece, without which Tesseract sees no word
+LEFT_SURE: Final = 80.0  # a word below is a piece of a picture
 
 _MEANT: Final = frozenset("€$£%:#&+=@")  # marks that look like no rule or fold
 _PLAIN: Final = re.compile(r"(?:[^\W\d_]?[a-zß-ÿ]{3,}|[A-ZÀ-Þ]{4,})[-:.,]?")
@@ -173,6 +179,7 @@ def _read_best(pixels: Pixels, size: tuple[float, float]) -> OcrResult:
 
 def _attempt(pixels: Pixels, size: tuple[float, float], *, mode: int, turn: int = 0) -> OcrResult:
     """One reading; text that runs at the angle `turn` is turned upright for it."""
+    assert tesserocr
     image = np.ascontiguousarray(np.rot90(pixels, turn // 90))
     height, width = image.shape
     engine = _load_engine()
@@ -185,6 +192,8 @@ def _attempt(pixels: Pixels, size: tuple[float, float], *, mode: int, turn: int 
         return OcrResult((), 0.0, whole=False, work=work)
     engine.Recognize()
     found = [word for word in _read_words(engine) if _is_credible(word)]
+    if mode == tesserocr.PSM.AUTO:
+        found += _read_left(engine, image, found)
     engine.Clear()
     letters = sum(len(word.text) for word in found) or 1
     sure = sum(word.sure * len(word.text) for word in found) / letters
@@ -193,6 +202,34 @@ def _attempt(pixels: Pixels, size: tuple[float, float], *, mode: int, turn: int 
     level = _level_rows(_join_numbers(found), width)
     words = [_to_page_word(word, scale, frame, turn) for word in level]
     return OcrResult(tuple(words), round(sure / 100, 3), work=work)
+
+
+def _read_left(engine: Any, image: Pixels, known: list[_OcrWord]) -> list[_OcrWord]:
+    """Words that stand alone, such as a figure in a column: the layout takes them for nothing."""
+    assert tesserocr
+    if not known:
+        return []
+    usual = median(word.box.height for word in known)
+    least, most = (share * usual for share in LEFT_HEIGHTS)
+    pieces = [
+        piece
+        for piece in find_ink(image <= _otsu_threshold(image), [word.box for word in known])
+        if least < piece.height < most and piece.width < LEFT_WIDTH * usual
+    ]
+    if len(pieces) > MOST_LEFT:
+        return []
+    engine.SetPageSegMode(tesserocr.PSM.SINGLE_LINE)
+    return [word for piece in pieces for word in _read_piece(engine, piece)]
+
+
+def _read_piece(engine: Any, piece: Box) -> Iterator[_OcrWord]:
+    left, top = (max(int(side) - LEFT_EDGE, 0) for side in (piece.x0, piece.y0))
+    width, height = (int(side) + 2 * LEFT_EDGE for side in (piece.width, piece.height))
+    engine.SetRectangle(left, top, width, height)
+    engine.Recognize()
+    for word in _read_words(engine):
+        if word.sure >= LEFT_SURE and any(char.isalnum() for char in word.text):
+            yield word
 
 
 def _estimate_work(engine: Any) -> float:
