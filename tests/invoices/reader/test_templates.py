@@ -1,8 +1,11 @@
 """What public templates print: names left open, parties without a form of company."""
 
+from typing import Any
+
 import pytest
 
 from docmill.invoices.reader.names import is_name, is_placeholder, is_town
+from eval.pdf import make_pdf
 from invoice_pdfs import paper, run
 
 ROWS = [("1", "Paper A4", "10", "50.00", "500.00")]
@@ -54,3 +57,63 @@ def test_sirs_before_a_name_are_no_part_of_it() -> None:
         (50.0, 124.0, "9 Dock Road"),
     ]
     assert read_names([*SELLER, *texts])[1] == "Delta Yard"
+
+
+def read_head(facts: Texts, totals: list[tuple[str, str]] = TOTALS) -> dict[str, Any]:
+    return run(paper(ROWS, totals, [*SELLER, (420.0, 40.0, "Invoice No: A-17"), *facts]))
+
+
+def test_the_month_comes_first_or_last_so_that_payment_is_due_after_the_invoice() -> None:
+    found = read_head([(420.0, 54.0, "Date: 09/08/2025"), (420.0, 68.0, "Due Date: 08/09/2025")])
+    assert (found["issue_date"], found["due_date"]) == ("2025-08-09", "2025-09-08")
+
+
+def test_the_month_comes_first_or_last_so_that_payment_is_due_soon() -> None:
+    found = read_head(
+        [
+            *((420.0, 54.0, "Date: 02/09/2025"), (420.0, 68.0, "Due Date: 09/09/2025")),
+            (50.0, 76.0, "Dover, DE 19901, United States"),
+        ]
+    )
+    assert (found["issue_date"], found["due_date"]) == ("2025-09-02", "2025-09-09")
+
+
+def test_the_day_of_the_order_is_that_of_an_invoice_which_has_no_other() -> None:
+    order = (420.0, 54.0, "Order Date: 5 June 2024")
+    assert read_head([order])["issue_date"] == "2024-06-05"
+    issued = (420.0, 68.0, "Invoice Date: 7 June 2024")
+    assert read_head([order, issued])["issue_date"] == "2024-06-07"
+
+
+def test_a_letter_before_amounts_is_the_rand() -> None:
+    totals = [("Subtotal", "R 500.00"), ("VAT 20%", "R 100.00"), ("Total", "R 600.00")]
+    date = (420.0, 54.0, "Invoice Date: 7 June 2024")
+    assert read_head([date], totals)["currency"] == "ZAR"
+
+
+def test_a_count_before_the_words_of_a_line_is_its_quantity() -> None:
+    texts = [
+        *((50.0, 200.0, "Item"), (480.0, 200.0, "Amount")),
+        *((50.0, 214.0, "3 x Coffee"), (480.0, 214.0, "12.00")),
+        *((50.0, 228.0, "1 x Cake"), (480.0, 228.0, "5.00")),
+        *((50.0, 250.0, "Total"), (480.0, 250.0, "17.00")),
+    ]
+    lines = run(make_pdf([[*SELLER, *FACTS, *texts]]))["lines"]
+    assert [(line["description"], line["quantity"]) for line in lines] == [
+        ("Coffee", "3"),
+        ("Cake", "1"),
+    ]
+
+
+def test_a_sentence_with_words_of_headings_heads_no_lines() -> None:
+    prose = (
+        "please find the charges for work that was carried out, and pay the whole sum in 15 days"
+    )
+    texts = [
+        *((50.0, 180.0, prose), (50.0, 200.0, "Description"), (480.0, 200.0, "Fee (USD)")),
+        *((50.0, 214.0, "Product 1"), (480.0, 214.0, "1,686.81")),
+        *((50.0, 228.0, "Product 2"), (480.0, 228.0, "313.19")),
+        *((50.0, 250.0, "Total"), (480.0, 250.0, "2,000.00")),
+    ]
+    lines = run(make_pdf([[*SELLER, *FACTS, *texts]]))["lines"]
+    assert [line["amount"] for line in lines] == ["1686.81", "313.19"]

@@ -43,7 +43,7 @@ _SIGNS: Final = {
     "FT": "HUF", "FORINT": "HUF", "CN¥": "CNY", "RMB": "CNY", "元": "CNY", "FCFA": "XOF",
     "F CFA": "XOF", "CFA": "XOF", "FR.": "CHF", "SFR.": "CHF", "₽": "RUB", "₺": "TRY", "₱": "PHP",
     "₦": "NGN", "₩": "KRW", "₪": "ILS", "₴": "UAH", "฿": "THB", "₫": "VND", "S/": "PEN",
-    "LEI": "RON",
+    "LEI": "RON", "R": "ZAR",
 }  # fmt: skip
 _LATER: Final = ("XOF", "XAF", "UYU", "MAD", "TND", "RUB", "QAR", "KWD", "RSD")
 _CODES: Final = "|".join(sorted({*numbers.CODES, *_LATER}))
@@ -53,14 +53,14 @@ _SIGN: Final = re.compile(
     r"(?<![^\W\d_])(?P<sign>(?:USD|US|HK|AU|A|CAD|CA|C|SG|S|NZ|NT|MX|MEX|Mex|AR|CLP|COL|R|U)\$S?"
     r"|CN¥|[$€£¥₹₽₺₱₦₩₪₴฿₫元]|[Zz][łŁ](?:otych)?|K[čČ]|F ?CFA|CFA|[Ee]uros?|EUROS?|[Rr]upiah|RUPIAH"
     r"|[Ff]orint|RMB|Rp(?=[\s.\d)]|$)|RP(?=[\s.]?\d)|Rs(?=[\s.\d])|RM(?=\s?\d)|S/(?=\.?\s?\d)"
-    r"|S?Fr\.(?=\s?\d))(?![^\W\d_])"
+    r"|S?Fr\.(?=\s?\d)|R(?=\s?-?\d[\d ,.]*[.,]\d\d(?![\d%])))(?![^\W\d_])"
     rf"|(?<![^\W\d_])(?P<before>[Kk]r|KR|Ft|[Ll]ei)\.?:?{_FIGURE}"
     rf"|(?:{_BEHIND_FIGURE})(?P<behind>[Kk]r|KR|Ft|FT|[Ll]ei|Fr\.)(?![^\W\d_])"
     r"|(?<=\()(?P<inside>kr|Kr|Ft|DKK|SEK|NOK)(?=\.?\))"
 )
 _SIGN_START: Final = re.compile(  # what every sign has, each way with a letter of its own first
     r"\$|€|£|¥|₹|₽|₺|₱|₦|₩|₪|₴|฿|₫|元|ł|Ł|č|Č|CFA|Eur|eur|EUR|rup|Rup|RUP|for|For|RMB"
-    r"|Rp|RP|Rs|RM|S/|Fr\.|kr|Kr|KR|Ft|FT|lei|Lei|DKK|SEK|NOK"
+    r"|Rp|RP|Rs|RM|R(?=[\s\d-])|S/|Fr\.|kr|Kr|KR|Ft|FT|lei|Lei|DKK|SEK|NOK"
 )
 _CODE: Final = re.compile(rf"(?<![^\W\d_])(?<!/)(?:{_CODES})(?![^\W\d_])")
 _IN: Final = re.compile(r"(?:[(\[/]|\b(?:in|en|dalam|i|v|w|em|ve|total|amount))\s*$", re.IGNORECASE)

@@ -29,6 +29,8 @@ SHORT: Final = 40  # characters: what may be a label
 LATEST: Final = 400  # days: nobody gives more time to pay
 AROUND: Final = 70  # characters: how far words belong to a number of days
 BY_TERMS: Final = 0.5
+USUAL: Final = 100  # days: more time to pay is rarely given
+OF_ORDER: Final = 0.3  # what the day of the order is worth, where no other is named
 OF_ANOTHER: Final = 0.05  # the second day in a line with the number: that of an order
 _NET: Final = re.compile(r"\bnet(?:to)?\s?(\d{1,3})(?![\d.,%])", re.IGNORECASE)
 _DISCOUNT: Final = lexicon.amount_pattern("discount")
@@ -52,6 +54,32 @@ def order_days(sheet: TextSheet) -> TextSheet:
     return replace(sheet, month_first=first)
 
 
+def read_days(
+    sheet: TextSheet, phrases: list[Phrase], number: Value | None
+) -> tuple[Value | None, Value | None]:
+    """The day of the invoice and that of payment.
+
+    Where nothing says whether the month comes first, the order counts in which payment is due a
+    usual time after the invoice.
+    """
+    ordered = order_days(sheet)
+    issued = find_issue_date(ordered, phrases, number)
+    due = find_due_date(ordered, phrases, issued)
+    if _is_usual(issued, due) or dates.has_month_first(row.text for row in sheet.rows) is not None:
+        return issued, due
+    turned = replace(ordered, month_first=not ordered.month_first)
+    other = find_issue_date(turned, phrases, number)
+    later = find_due_date(turned, phrases, other)
+    swapped = other and issued and other.value != issued.value
+    return (other, later) if swapped and later and _is_usual(other, later) else (issued, due)
+
+
+def _is_usual(issued: Value | None, due: Value | None) -> bool:
+    if not issued or not due:
+        return False
+    return date.fromisoformat(due.value) - date.fromisoformat(issued.value) <= timedelta(USUAL)
+
+
 def find_issue_date(sheet: TextSheet, phrases: list[Phrase], number: Value | None) -> Value | None:
     """The day of the invoice: by its label, beside its number, or the first date of the page."""
     found: list[HeaderCandidate] = []
@@ -66,7 +94,14 @@ def find_issue_date(sheet: TextSheet, phrases: list[Phrase], number: Value | Non
             found += _date_candidates(sheet, phrase, weight)
     for row in sheet.rows:
         found += _unlabelled_dates(sheet, row, number)
-    return choose_best(found, 0.1)
+    return choose_best(found, 0.1) or choose_best(_order_dates(sheet, phrases))
+
+
+def _order_dates(sheet: TextSheet, phrases: list[Phrase]) -> Iterator[HeaderCandidate]:
+    """The day of the order: a shop's invoice often has no other."""
+    for phrase in match_labels(phrases, lexicon.DATE_LOOSE):
+        if lexicon.ORDER_DATE.fullmatch(phrase.key):
+            yield from _date_candidates(sheet, phrase, OF_ORDER)
 
 
 def _is_plain_date(before: str) -> bool:

@@ -8,7 +8,7 @@ from typing import Final
 from docmill.invoices.reader import lexicon
 from docmill.invoices.reader.candidates import PLACES, HeaderCandidate, choose_best, make_candidate
 from docmill.invoices.reader.currency import find_currency
-from docmill.invoices.reader.days import find_due_date, find_issue_date, order_days
+from docmill.invoices.reader.days import read_days
 from docmill.invoices.reader.model import Values, keep_found
 from docmill.reading import dates, labels, numbers
 from docmill.reading.labels import (
@@ -58,13 +58,12 @@ def read_header(sheet: TextSheet, phrases: list[Phrase], totals: Sequence[Box]) 
     """The fields of the whole invoice; `totals` is where its sums stand."""
     phrases = [*phrases, *_wrapped_labels(sheet)]
     number = find_number(sheet, phrases)
-    ordered = order_days(sheet)
-    issued = find_issue_date(ordered, phrases, number)
+    issued, due = read_days(sheet, phrases, number)
     return keep_found(
         {
             "invoice_number": number,
             "issue_date": issued,
-            "due_date": find_due_date(ordered, phrases, issued),
+            "due_date": due,
             "currency": find_currency(sheet, phrases, totals),
         }
     )

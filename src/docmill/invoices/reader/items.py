@@ -21,6 +21,7 @@ ROWS_OVER: Final = 3
 LEADING: Final = 1.9
 _WORD: Final = re.compile(r"(?<!\w)[^\W\d_]{3,}(?!\w)")
 _LABELLED: Final = re.compile(r"[^:\d]+:\s*[\d.,]+\s?\w{0,3}%?")
+_COUNT: Final = re.compile(r"(\d{1,4})\s?[x×X*]\s+(?=[^\W\d_])")  # `3 x Coffee`
 _UNIT: Final = re.compile(r"[^\W\d_][\w²³.()/]{0,14}")
 
 
@@ -86,6 +87,8 @@ def _make_line(sheet: TextSheet, line: ResolvedLine, starts: set[int], confidenc
         "discount": _number_value(figures.get("discount"), line.discount, sure),
         "amount": _number_value(figures["amount"], line.amount, sure),
     }
+    if not found["quantity"] and (words_of := found["description"]):
+        found |= _split_count(words_of, line.amount)
     for name in (field.name for field in fields.LINE_FIELDS if field.name not in found):
         if figure := figures.get(name):
             found[name] = number_value(figure, figure.number.value, sure - 0.05)
@@ -115,6 +118,18 @@ def _find_description(
         first = next((cell for cell in row.cells if _is_wordy(cell.words)), None)
         above = [list(first.words), *above] if first else above
     return _text_value(above, page, confidence - 0.2)
+
+
+def _split_count(words: Value, amount: Decimal) -> dict[str, Value]:
+    """How many there are, where a line says so first and the amount is so many prices."""
+    count = _COUNT.match(words.text)
+    if not count or not int(count[1]) or (amount * 100) % int(count[1]):
+        return {}
+    rest = words.text[count.end() :]
+    return {
+        "quantity": Value(count[1], words.confidence, words.page, words.box, count[1]),
+        "description": replace(words, value=rest, text=rest),
+    }
 
 
 def _is_wordy(words: Sequence[Word]) -> bool:

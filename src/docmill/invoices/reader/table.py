@@ -70,6 +70,7 @@ def _names_lines(header: Header) -> bool:
     return money and header.has("description", "quantity", "unit_price", "position")
 
 
+SENTENCE: Final = 10  # words
 PRICES: Final = 2  # columns: that of one piece, and that of all
 
 
@@ -77,6 +78,8 @@ def _read_header(sheet: TextSheet, row: TextRow) -> Header | None:
     """The heading around a row that names two columns or more."""
     words = [word.text for cell in row.cells for word in cell.words]
     if len(words) > 60 or sum([bool(heading_kind(word)) for word in words]) < 2:
+        return None
+    if any(map(_is_sentence, row.cells)):
         return None
     anchors = [part for cell in row.cells for part in _split_cell(cell)]
     if len({column.kind for column, _ in anchors if column.kind}) < 2 or _is_numeric(row, sheet):
@@ -92,6 +95,13 @@ def _read_header(sheet: TextSheet, row: TextRow) -> Header | None:
             at += step
     made = sorted((_make_column(*pair) for pair in columns), key=lambda column: column.x0)
     return Header(_settle_kinds(made), row.page, first, last)
+
+
+def _is_sentence(cell: TextCell) -> bool:
+    """Whether a cell is a line of prose that happens to have words of headings in it."""
+    words = [word.text for word in cell.words]
+    small = sum(word[:1].islower() for word in words)
+    return len(words) >= SENTENCE and 4 * small > 3 * len(words)
 
 
 def _settle_kinds(columns: Sequence[Column]) -> tuple[Column, ...]:
