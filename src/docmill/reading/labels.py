@@ -93,8 +93,8 @@ EDGE: Final = 3.0
 OFFSET: Final = 0.75  # of the height: how far a value's line may lie from its label's
 CAPTION: Final = 1.5  # of the value's height: how far its label may stand under it
 SMALLER: Final = 1.2  # how much larger than its label a value over it is
-_TOKEN: Final = re.compile(  # letters set wide apart are one word
-    r"(?<!\S)[^\W\d_](?: {1,2}[^\W\d_]){3,}(?!\S)|[^\s:/]+:?|:|/"
+_TOKEN: Final = re.compile(  # letters set wide apart are one word, and so is a date
+    r"(?<!\S)[^\W\d_](?: {1,2}[^\W\d_]){3,}(?!\S)|\d+/\d+/\d+|[^\s:/]+:?|:|/"
 )
 _NUMBERING: Final = re.compile(r"\(?\d{1,2}[).]\s*(?=[^\W\d])")
 _LEAD: Final = re.compile(r"^[\s:=.#>–-]+")

@@ -7,7 +7,13 @@ import pytest
 from docmill.invoices.reader import lexicon
 from docmill.invoices.reader.amounts import find_role
 from docmill.invoices.reader.headings import exact_kind
+from docmill.invoices.reader.names import is_name
 from docmill.reading.labels import squeeze
+from invoice_pdfs import paper, run
+
+ROWS = [("1", "Paper A4", "10", "50.00", "500.00")]
+TOTALS = [("Subtotal", "500.00"), ("IVA 21%", "105.00"), ("Total", "605.00")]
+SELLER = [(50.0, 40.0, "Vale Works Ltd"), (50.0, 52.0, "1 High Street"), (50.0, 64.0, "Tel 0113 4")]
 
 
 @pytest.mark.parametrize(
@@ -49,3 +55,35 @@ def test_headings_of_columns_in_templates_are_known(heading: str, kind: str) -> 
 )
 def test_labels_of_sums_in_templates_are_known(label: str, role: str) -> None:
     assert find_role(label)[0] == role
+
+
+@pytest.mark.parametrize(
+    "name", ["Cliente de Prueba", "Client Test", "Cliente Esempio", "Customer A", "CLIENTES VARIOS"]
+)
+def test_a_name_made_up_of_the_word_for_a_party_is_a_name(name: str) -> None:
+    assert is_name(name)
+
+
+@pytest.mark.parametrize(
+    "text", ["Factura de Prueba", "Client ID", "Cliente", "Cedente/prestatore (fornitore)"]
+)
+def test_a_title_or_a_label_is_no_name_for_all_that(text: str) -> None:
+    assert not is_name(text)
+
+
+def test_a_name_behind_a_label_and_a_colon_may_begin_as_a_label_does() -> None:
+    data = run(paper(ROWS, TOTALS, [*SELLER, (50.0, 100.0, "Cliente: Sello Verde")]))
+    assert data["buyer"]["name"] == "Sello Verde"
+
+
+def test_a_number_in_series_stands_under_a_title_and_a_tax_number() -> None:
+    box = [(340.0, 40.0, "FACTURA ELECTRONICA"), (340.0, 52.0, "RUC: 20123456789")]
+    data = run(paper(ROWS, TOTALS, [*SELLER, *box, (340.0, 64.0, "F001-04406")]))
+    assert data["invoice_number"] == "F001-04406"
+
+
+def test_the_third_day_of_a_line_has_a_label_of_its_own() -> None:
+    days = "Desde: 01/02/2024 Hasta: 29/02/2024 Fecha de Vto. para el pago: 15/03/2024"
+    facts = [(340.0, 40.0, "Factura N: A-17"), (340.0, 54.0, "Fecha: 05/03/2024")]
+    data = run(paper(ROWS, TOTALS, [*SELLER, *facts, (50.0, 100.0, f"Facturado {days}")]))
+    assert data["due_date"] == "2024-03-15"

@@ -18,8 +18,10 @@ from docmill.reading.labels import (
     TextSheet,
     ValueSpot,
     Where,
+    find_below,
     find_spots,
     match_labels,
+    squeeze,
 )
 from docmill.reading.pages import Box, Value
 
@@ -33,6 +35,7 @@ PREFIXED: Final = 0.35
 UPPER: Final = 0.5  # of the page
 UNDER: Final = 3.5  # of the title's height
 WRAPPED: Final = 1.7  # of the height: how far the lines of one label lie apart
+BOXED: Final = 5.5  # of the title's height: how far down a box with three lines goes
 LONGEST_TITLE: Final = 40  # characters
 SHORT_WORD: Final = 3
 _ID: Final = re.compile(r"[A-Za-z0-9][\w/.&#+-]*(?:\s?/\s?[\w.-]+)*")
@@ -48,6 +51,7 @@ _SPACED: Final = re.compile(
 _PREFIXED: Final = re.compile(
     r"#?\s?((?:INV|INVOICE|BILL|RE|RG|FA|FAC|FACT|FAK|FKT|FV|FT|FE|SI)[-_/]\d[\w/.-]*)"
 )
+_IN_SERIES: Final = re.compile(r"[A-Z]{0,3}\d{1,3}-\d{2,}")  # `F001-00042`
 _UUID: Final = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4,12}){4}")
 _ZIP: Final = re.compile(r"[A-Z]{2} \d{5}(?:-\d{4})?")  # `Reno, NV 89501` is a town
 _SUFFIXED: Final = re.compile(r"\d[\w.]*-[A-Z]{2,4} [^\W\d_]{4,12}$")
@@ -105,6 +109,7 @@ def find_number(sheet: TextSheet, phrases: list[Phrase]) -> Value | None:
     found = _drop_receipts(found, sheet, phrases)
     for phrase in titles:
         found += _whole_number(phrase) or _number_candidates(sheet, phrase, TITLE)
+        found += _boxed_number(sheet, phrase)
     for phrase in match_labels(phrases, lexicon.NUMBER_WEAK):
         titled = phrase.first and any(_is_under_title(phrase, title) for title in titles)
         titled = titled or bool(lexicon.NUMBER_DOCUMENT.fullmatch(phrase.key))
@@ -132,6 +137,22 @@ def _whole_number(phrase: Phrase) -> list[HeaderCandidate]:
     if not phrase.first or len(phrase.key) > SHORT_WORD or not _SPACED.fullmatch(text):
         return []
     return [make_candidate(text, TITLE, cell=phrase.cell, start=0, end=len(text))]
+
+
+def _boxed_number(sheet: TextSheet, title: Phrase) -> Iterator[HeaderCandidate]:
+    """A number in series under a title and a tax number, as the boxes of tax forms have them."""
+    if not title.first or title.end < len(title.cell.text):
+        return
+    taxed = False
+    for _, cell in find_below(sheet, title.row, title.box, BOXED):
+        taxed = taxed or bool(lexicon.TAX_ID.match(squeeze(cell.text)))
+        skip = _NO.match(cell.text)
+        start = skip.end() if skip else 0
+        if taxed and _IN_SERIES.fullmatch(cell.text, start):
+            yield make_candidate(
+                cell.text[start:], TITLE, cell=cell, start=start, end=len(cell.text)
+            )
+            return
 
 
 def _prefixed_numbers(sheet: TextSheet) -> Iterator[HeaderCandidate]:

@@ -162,10 +162,12 @@ _IN_WORDS: Final = re.compile(  # an amount that is written out
     r"\w+ \w+ .*\b(?:rupiah|dollars?|euros?|pesos|złotych|reais|rupees|kronor|forint)\W*$",
     re.IGNORECASE,
 )
+_BETWEEN: Final = re.compile(r"\s*[/()]\s*")
 _CODE: Final = re.compile(r"(?:[A-Z]{1,3}\d{1,5}|\d{1,5}[A-Z]{1,3})(?:[ -][A-Z0-9]{1,4})?")
 _POSTCODE: Final = re.compile(
     r"(?<!\d)\d{4,6}$|\b(?:[A-Z]{1,2}\d[A-Z\d]? ?\d[A-Z]{2}|[A-Z]\d[A-Z] ?\d[A-Z]\d)$"
 )
+MAX_PARTICLE: Final = 3  # letters: `de`, `und`, `dos`
 _FIGURES: Final = re.compile(r"\d")
 _BULLETS: Final = re.compile(r"[·•|●∙◦▪]")
 _DASH: Final = re.compile(r"[^–—-]*[^\s–—-](\s[–—-]\s)")
@@ -182,6 +184,7 @@ _LABEL: Final = re.compile(
 _INITIALS: Final = re.compile(r"(?:\b[A-Z]\.){2,}$")  # a form that nobody has listed: `C.B.`
 _WORDS_OF_PROSE: Final = re.compile(r"(?:(?<!\S)[^\W\d_A-ZÀ-Þ]{5,}(?!\S).*){2}")
 _NOT_NAME: Final = lexicon.lowered_pattern(lexicon.printed_words("not_name"))
+_SAMPLE: Final = lexicon.printed_pattern("sample", r"(?<=\w )", r"$")
 _NOT_COMPANY: Final = lexicon.printed_pattern("not_company", "", r"\b")
 _PLACEHOLDER: Final = lexicon.printed_pattern("placeholder", r"[\[<{(]?", r"[\]>})]?")
 _TOWN: Final = re.compile(r"[^\d,]+, [A-Z]{2,3}\.? \d{4,5}(?:-\d{4})?(?:,? [A-Z][\w. ]+)?")
@@ -270,7 +273,10 @@ def is_name(text: str, *, given: bool = False) -> bool:
         return True
     if not _is_worded(bare) or (_IN_WORDS.search(bare) and not company) or lists_services(text):
         return False
-    if _NOT_NAME.match(bare.lower()) and not (company and not _NOT_COMPANY.match(bare)):
+    formed = company and not _NOT_COMPANY.match(bare)
+    if _NOT_NAME.match(bare.lower()) and not (
+        formed or _is_made_up(bare) or (given and _is_proper(bare))
+    ):
         return False
     if _is_labelling(bare) or _POSTCODE.search(bare) or FORM_ONLY.fullmatch(bare):
         return False
@@ -312,6 +318,20 @@ def list_names(cells: Sequence[TextCell]) -> list[TextCell]:
         if is_name(cell.text)
         or (is_placeholder(cell.text) and after is not None and is_place(after.text))
     ]
+
+
+def _is_proper(text: str) -> bool:
+    """Whether a text is two words or more that all begin large, but for short ones."""
+    words = text.split()
+    return len(words) > 1 and all(word[0].isupper() for word in words if len(word) > MAX_PARTICLE)
+
+
+def _is_made_up(text: str) -> bool:
+    """Whether a name is made up of the word for a party: `Cliente de Prueba`, `Client Test`."""
+    first = squeeze(text.split()[0]).removesuffix("s")
+    named = any(kind.fullmatch(first) for kind in (lexicon.BUYER, lexicon.SELLER))
+    titled = lexicon.NUMBER_TITLE.fullmatch(first)
+    return named and not titled and _SAMPLE.search(text) is not None
 
 
 def _is_worded(text: str) -> bool:
@@ -356,7 +376,9 @@ def _is_labelling(text: str) -> bool:
     """Whether the words only say that a name follows, in one language or two."""
     parts = text.lower().split("/")
     called = len(parts) > 1 and all(map(_is_calling, parts))
-    return called or any(_is_label(part) for part in text.split(" / "))
+    within = [part for part in _BETWEEN.split(text) if part]
+    headed = len(within) > 1 and all(map(_is_label, within))
+    return called or headed or any(_is_label(part) for part in text.split(" / "))
 
 
 def _is_calling(text: str) -> bool:
