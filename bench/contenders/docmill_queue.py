@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from datetime import timedelta
 from multiprocessing.connection import Connection
@@ -32,7 +32,7 @@ from docmill.db import migrate
 from docmill.db.notify import CHANGES, WORK, Notifier
 from docmill.db.pool import open_pool
 from docmill.documents.assignments import OwnerChoices
-from docmill.documents.at_once import add_at_once
+from docmill.documents.at_once import NewUpload, add_at_once
 from docmill.queue import enqueue, leases
 from docmill.queue.worker import Worker, WorkerConfig, WorkerLinks
 
@@ -80,7 +80,7 @@ async def _drain(url: str, slots: int, left: int) -> None:
 @asynccontextmanager
 async def _worker(
     url: str, slots: int, run: Callable[..., Awaitable[tuple[Ending, Usage | None]]]
-) -> AsyncIterator[Worker]:
+) -> AsyncGenerator[Worker]:
     async with open_pool(url) as pool:
         changes = Notifier(pool, CHANGES)
         rules = WorkerConfig(["extract"], slots, poll=timedelta(seconds=5))
@@ -120,8 +120,8 @@ async def _work(url: str, report: Connection) -> None:
 
 
 @asynccontextmanager
-async def enqueuing(url: str) -> AsyncIterator[Callable[[str], Awaitable[None]]]:
-    """The one statement of an upload, then the bell."""
+async def enqueuing(url: str) -> AsyncGenerator[Callable[[str], Awaitable[None]]]:
+    """The one statement of an upload, which rings by itself where it is its turn."""
     owner = OwnerKey("session:0")
     async with open_pool(url) as pool:
         bell = Notifier(pool, WORK)
@@ -134,9 +134,12 @@ async def enqueuing(url: str) -> AsyncIterator[Callable[[str], Awaitable[None]]]
             job = enqueue.NewJob(
                 JobId(UUID(token)), document.id, owner, "extract", None, {}, 0, token
             )  # fmt: skip
-            added = await add_at_once(pool, document, job, keep=None, believed=OwnerChoices())
+            rings = bell.take_turn()
+            upload = NewUpload(document, job, keep=None, believed=OwnerChoices())
+            added = await add_at_once(pool, upload, rings=rings)
             assert isinstance(added, Job)
-            bell.ring()
+            if not rings:
+                bell.ring()
 
         yield add_one
         await bell.close()

@@ -9,6 +9,7 @@ from uuid import UUID, uuid4
 import httpx2
 import psycopg
 import pytest
+from psycopg import sql
 from psycopg.rows import dict_row
 
 from docmill.core import owners
@@ -17,9 +18,10 @@ from docmill.core.faults import DocmillError
 from docmill.core.jobs import DocumentId, Job, JobId
 from docmill.core.owners import Owner
 from docmill.db import wall
+from docmill.db.notify import WORK, Notifier
 from docmill.db.pool import CommitUnknownError, Connection, Pool
 from docmill.documents import at_once
-from docmill.documents.at_once import NOTHING, BelievedChoices, add_at_once
+from docmill.documents.at_once import NOTHING, BelievedChoices, NewUpload, add_at_once
 from docmill.jobs.preferences import Preferences, save_preferences
 from docmill.queue import enqueue
 from docmill.queue.enqueue import NewJob
@@ -88,7 +90,7 @@ async def test_it_writes_what_the_steps_write(
 
 async def test_the_job_is_told_as_it_is_read(pool: Pool) -> None:
     document, job = describe(ANN)
-    added = await add_at_once(pool, document, job, keep=None, believed=NOTHING)
+    added = await add_at_once(pool, NewUpload(document, job, None, NOTHING))
     async with pool.connection() as conn:
         assert isinstance(added, Job)
         assert added == await enqueue.find_job(conn, job.id)
@@ -151,7 +153,7 @@ async def test_nobody_writes_behind_anothers_wall(pool: Pool) -> None:
     document, job = describe(ANN)
     wall.enclose(owners.user("bob"))
     with pytest.raises(DocmillError) as caught:
-        await add_at_once(pool, document, job, keep=None, believed=NOTHING)
+        await add_at_once(pool, NewUpload(document, job, None, NOTHING))
     assert isinstance(caught.value.__cause__, psycopg.errors.InsufficientPrivilege)
     assert not isinstance(caught.value, CommitUnknownError)
     wall.open_for_admin()
@@ -160,7 +162,7 @@ async def test_nobody_writes_behind_anothers_wall(pool: Pool) -> None:
 
 async def test_what_a_connection_sees_is_as_before(pool: Pool) -> None:
     wall.enclose(ANN)
-    assert isinstance(await add_at_once(pool, *describe(ANN), keep=None, believed=NOTHING), Job)
+    assert isinstance(await add_at_once(pool, NewUpload(*describe(ANN), None, NOTHING)), Job)
     wall.open_for_admin()
     assert await rows(pool, "jobs") == 1
     async with pool.connection() as conn:
@@ -206,6 +208,66 @@ async def test_choices_that_say_nothing_are_not_kept() -> None:
     assert believed.find(ANN.key) == chosen
     believed.note(ANN.key, replace(NOTHING))
     assert believed.find(ANN.key) is NOTHING
+
+
+async def test_workers_are_notified_by_the_statement_that_writes_the_job(
+    conn: Connection, pool: Pool
+) -> None:
+    await listen(conn)
+    bell = Notifier(pool, WORK)
+    assert bell.take_turn()
+    assert not bell.take_turn()
+    new = NewUpload(*describe(ANN), None, NOTHING)
+    assert isinstance(await add_at_once(pool, new, rings=True), Job)
+    assert await hear(conn) == ""
+    await bell.close()
+
+
+async def test_nobody_is_notified_of_a_twin_or_of_what_is_planned_anew(
+    conn: Connection, pool: Pool
+) -> None:
+    document, job = describe(ANN)
+    await add_at_once(pool, NewUpload(document, job, None, NOTHING))
+    await listen(conn)
+    again = NewUpload(document, job, None, NOTHING)
+    assert await add_at_once(pool, again, rings=True) is None
+    believed = replace(NOTHING, profile={"name": "Ann"})
+    assert await add_at_once(pool, replace(again, believed=believed), rings=True) == NOTHING
+    await conn.execute("SELECT pg_notify(%s, 'nobody else')", (WORK,))
+    assert await hear(conn) == "nobody else"
+
+
+async def test_who_gives_back_his_turn_keeps_nobody_quiet(conn: Connection, pool: Pool) -> None:
+    await listen(conn)
+    bell = Notifier(pool, WORK)
+    assert bell.take_turn()
+    bell.ring()
+    bell.give_back()
+    assert await hear(conn) == ""
+    await bell.close()
+
+
+async def test_an_upload_wakes_workers_by_itself_and_not_once_more(
+    client: httpx2.AsyncClient, conn: Connection, site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rung: list[str] = []
+    monkeypatch.setattr(site.services.work, "ring", lambda: rung.append("work"))
+    await listen(conn)
+    await upload(client)
+    assert await hear(conn) == ""
+    assert rung == []
+    await client.post("/api/upload", files=[part(a_pdf("1"))], headers={"Idempotency-Key": "1"})
+    assert rung == ["work"]
+
+
+async def listen(conn: Connection) -> None:
+    await conn.set_autocommit(True)
+    await conn.execute(sql.SQL("LISTEN {}").format(sql.Identifier(WORK)))
+
+
+async def hear(conn: Connection) -> str:
+    heard = [word.payload async for word in conn.notifies(timeout=20, stop_after=1)]
+    return heard[0]
 
 
 def describe(owner: Owner) -> tuple[NewDocument, NewJob]:

@@ -33,7 +33,7 @@ from docmill.db.pool import (
 from docmill.db.turns import TurnQueueByKey
 from docmill.documents import assignments, queries, quotas
 from docmill.documents.assignments import OwnerChoices
-from docmill.documents.at_once import BelievedChoices, add_at_once
+from docmill.documents.at_once import BelievedChoices, NewUpload, add_at_once
 from docmill.documents.content_types import check_field_request, check_pipeline, check_type
 from docmill.documents.staging import StagedFile
 from docmill.queue import enqueue
@@ -108,8 +108,11 @@ LOGGED: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Accepted:
+    """`told`: workers have been notified of it."""
+
     job: Job
     outcome: AcceptOutcome
+    told: bool = False
 
 
 async def accept(
@@ -127,7 +130,8 @@ async def accept(
     if accepted.job.document_id != staged.id and not wanted.from_bucket:
         await acceptor.store.delete(staged.key)
     failpoints.hit("accept.committed")
-    acceptor.work.ring()
+    if not accepted.told:
+        acceptor.work.ring()
     acceptor.changes.ring()
     log.info(
         LOGGED[accepted.outcome],
@@ -247,8 +251,8 @@ class Writing:
 
     async def write(self) -> Accepted:
         acceptor = self._acceptor
-        if not self._plan.sure and not self.is_unsure and (job := await self._write_at_once()):
-            return Accepted(job, AcceptOutcome.CREATED)
+        if not self._plan.sure and not self.is_unsure and (new := await self._write_at_once()):
+            return new
         if not self._plan.sure:
             self._plan = await _plan_surely(acceptor, self._plan.staged, self._plan.asked)
         plan, position = self._plan, self._position
@@ -260,7 +264,7 @@ class Writing:
             return Accepted(accepted.job, AcceptOutcome.CREATED)
         return accepted
 
-    async def _write_at_once(self) -> Job | None:
+    async def _write_at_once(self) -> Accepted | None:
         """None where it takes more than one statement: its content is known already, say."""
         acceptor, plan = self._acceptor, self._plan
         believed = plan.wanted.choices
@@ -268,18 +272,21 @@ class Writing:
         wanted = _choose(acceptor, plan.wanted, believed)
         job = _describe_job(plan.document, wanted, None)
         keep = acceptor.keeps.get(wanted.pipeline, acceptor.keep)
+        upload = NewUpload(plan.document, job, keep, believed)
+        rings, added = acceptor.work.take_turn(), None
         try:
-            added = await add_at_once(
-                acceptor.pool, plan.document, job, keep=keep, believed=believed
-            )
+            added = await add_at_once(acceptor.pool, upload, rings=rings)
         except CommitUnknownError as exc:
             self.is_unsure = True
             raise DocmillError(exc.fault.code, exc.detail, **exc.facts) from exc
+        finally:
+            if rings and not isinstance(added, Job):
+                acceptor.work.give_back()
         if isinstance(added, OwnerChoices):
             acceptor.believed.note(wanted.owner.key, added)
             self._plan = _plan_by(acceptor, plan.staged, plan.asked, added, sure=False)
             return await self._write_at_once()
-        return added
+        return added and Accepted(added, AcceptOutcome.CREATED, told=rings)
 
 
 async def _resolve_commit(

@@ -5,7 +5,7 @@ who is new here); where it is not so, the statement writes nothing and tells wha
 """
 
 from collections import OrderedDict
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
 
@@ -14,6 +14,7 @@ from psycopg.types.json import Jsonb
 from docmill.core.documents import NewDocument
 from docmill.core.jobs import Job, Status
 from docmill.core.owners import OwnerKey
+from docmill.db.notify import WORK
 from docmill.db.pool import Pool, lone_statement
 from docmill.documents.assignments import OwnerChoices
 from docmill.queue.enqueue import NewJob
@@ -42,7 +43,9 @@ class BelievedChoices:
 NOTHING: Final = OwnerChoices()
 
 ACCEPT: Final = """
-SELECT chosen, has_twin, at, changed_at FROM docmill_accept(
+SELECT chosen, has_twin, at, changed_at,
+       CASE WHEN %(rings)s AND chosen IS NULL AND NOT has_twin THEN pg_notify(%(channel)s, '') END
+  FROM docmill_accept(
     %(owners)s, %(desks)s, %(role)s, %(patience)s, %(believed)s, %(owner)s,
     %(document_id)s, %(sha256)s, %(bytes)s, %(content_type)s, %(filename)s, %(source)s,
     %(upload_key)s, %(meta)s, %(pages)s, %(scans)s, %(keep)s,
@@ -50,32 +53,40 @@ SELECT chosen, has_twin, at, changed_at FROM docmill_accept(
 """
 
 
+@dataclass(frozen=True, slots=True)
+class NewUpload:
+    """What is written, and what its owner is believed to have chosen."""
+
+    document: NewDocument
+    job: NewJob
+    keep: timedelta | None
+    believed: OwnerChoices
+
+
 async def add_at_once(
-    pool: Pool,
-    document: NewDocument,
-    job: NewJob,
-    *,
-    keep: timedelta | None,
-    believed: OwnerChoices,
+    pool: Pool, upload: NewUpload, *, rings: bool = False
 ) -> Job | OwnerChoices | None:
     """The job; or what its owner chose, where it is not as believed; or None where it has a twin.
 
-    After a `CommitUnknownError` it may have been written, or may be even later.
+    After a `CommitUnknownError` it may have been written, or may be even later. `rings`: workers
+    are notified by the same statement, where there is a job for them.
     """
-    args = {**_describe(document, job, believed), "keep": keep}
+    args = {**_describe(upload), "rings": rings, "channel": WORK}
     async with lone_statement(pool) as (conn, terms):
         row = await (await conn.execute(ACCEPT, {**args, **terms})).fetchone()
     assert row is not None
-    chosen, has_twin, at, changed_at = row
+    chosen, has_twin, at, changed_at, _ = row
     if chosen is not None:
         return OwnerChoices(**chosen)
-    return None if has_twin else _build_job(document, job, at, changed_at)
+    return None if has_twin else _build_job(upload.document, upload.job, at, changed_at)
 
 
-def _describe(document: NewDocument, job: NewJob, believed: OwnerChoices) -> dict[str, Any]:
+def _describe(upload: NewUpload) -> dict[str, Any]:
     """What the statement is given besides its terms."""
+    document, job = upload.document, upload.job
     return {
-        "believed": Jsonb(asdict(believed)),
+        "believed": Jsonb(asdict(upload.believed)),
+        "keep": upload.keep,
         "document_id": document.id,
         "sha256": document.sha256,
         "bytes": document.bytes,

@@ -12,6 +12,7 @@ from docmill.core.faults import FAULTS
 from docmill.core.jobs import Claimed, JobId, Status
 from docmill.core.owners import OwnerKey
 from docmill.db.pool import Connection
+from docmill.queue.moves import TAKE
 
 # Those a worker serves; a mapping names the gateway of each that is run elsewhere.
 Pipelines = Sequence[str] | Mapping[str, str | None]
@@ -117,59 +118,6 @@ async def seconds_until_due(conn: Connection) -> float | None:
     row = await (await conn.execute(NEXT_DUE)).fetchone()
     return row[0] if row else None
 
-
-# A statement that changes jobs moves the clock of each owner in `changing` once, by a microsecond
-# for each of its rows. Owners are locked in order, and after the jobs.
-CLOCK: Final = """
-held AS MATERIALIZED (
-    SELECT owner FROM owners WHERE owner IN (SELECT owner FROM changing) ORDER BY owner FOR UPDATE),
-clock AS (
-    UPDATE owners
-       SET changed_at = greatest(clock_timestamp(), changed_at + interval '1 microsecond')
-                        + (many.count - 1) * interval '1 microsecond'
-      FROM (SELECT owner, count(*) FROM changing WHERE (SELECT count(*) FROM held) > 0
-             GROUP BY owner) AS many
-     WHERE owners.owner = many.owner
-    RETURNING owners.owner, owners.changed_at, many.count),
-"""
-# What follows a choice of jobs, `picked`: they become ours, and their histories say so. They get
-# the first of their owner's microseconds.
-NUMBER: Final = """
-numbered AS MATERIALIZED (
-    SELECT id, owner, row_number() OVER (PARTITION BY owner ORDER BY id) AS place FROM picked),
-"""
-CHANGING: Final = "changing AS (SELECT owner FROM numbered),"
-TAKEN: Final = """
-taken AS (
-    UPDATE jobs
-       SET status = 'processing', started_at = now(), leased_by = %(worker)s,
-           lease_expires_at = now() + %(lease)s, claim = claim + 1,
-           attempt_count = attempt_count + 1,
-           updated_at = clock.changed_at
-                        - (clock.count - numbered.place) * interval '1 microsecond'
-      FROM numbered JOIN clock USING (owner)
-     WHERE jobs.id = numbered.id
-    RETURNING jobs.id, jobs.document_id, jobs.owner, jobs.pipeline, jobs.mapping, jobs.options,
-              jobs.duplicate_of, jobs.claim, jobs.attempt_count, jobs.priority, jobs.start_tag,
-              jobs.long, jobs.tries_before + jobs.attempt_count AS tries),
-tried AS (
-    INSERT INTO job_attempts (job_id, claim, attempt, worker)
-    SELECT id, claim, tries, %(worker)s FROM taken),
-told AS (
-    INSERT INTO job_events (job_id, kind, worker, meta)
-    SELECT id, 'processing', %(worker)s, jsonb_strip_nulls(jsonb_build_object(
-               'from', 'queued', 'to', 'processing', 'attempt', tries, 'claim', claim,
-               'gateway', %(gateways)s::jsonb -> pipeline))
-      FROM taken)
-"""
-CLAIMED: Final = """
-SELECT t.id, t.document_id, t.owner, t.pipeline, t.mapping, t.options, t.duplicate_of, t.claim,
-       t.attempt_count, d.upload_key, d.original_filename, d.content_type, d.bytes, d.sha256,
-       t.long, d.source
-  FROM taken t JOIN documents d ON d.id = t.document_id
- ORDER BY t.priority DESC, t.start_tag
-"""
-TAKE: Final = NUMBER + CHANGING + CLOCK + TAKEN + CLAIMED
 
 # One LATERAL branch per pipeline and lane reads the head of one index each; a single ORDER BY over
 # `pipeline = ANY(..)` would sort the whole queue, and long jobs that nobody has room for would be

@@ -18,7 +18,8 @@ from docmill.core.meters import Meter, measure_one
 from docmill.core.texts import make_storable
 from docmill.db.pool import Connection, Outage, Pool
 from docmill.queue import rows, spool
-from docmill.queue.claim import CLOCK, NEXT, NUMBER, TAKEN, Claimer, FreeSlots
+from docmill.queue.claim import NEXT, Claimer, FreeSlots
+from docmill.queue.moves import CHANGING, CLOCK, ENDS, MOVED, TAKES, TOLD, TRIED
 from docmill.queue.spool import KeptEnding
 from docmill.storage.contract import Store
 
@@ -241,39 +242,11 @@ locked AS MATERIALIZED (
       FROM unnest((SELECT %(ids)s::uuid[])) AS wanted(id) JOIN jobs ON jobs.id = wanted.id
      ORDER BY jobs.id FOR UPDATE OF jobs),
 mine AS MATERIALIZED (
-    SELECT given.*, locked.leased_by, locked.owner,
-           row_number() OVER (PARTITION BY locked.owner ORDER BY given.id) AS place
+    SELECT given.*, locked.leased_by, locked.owner
       FROM given JOIN locked USING (id, claim)
      WHERE locked.status = 'processing'),
 """
-MOVED: Final = """
-moved AS (
-    UPDATE jobs
-       SET status = mine.goes,
-           updated_at = clock.changed_at - (mine.place - 1) * interval '1 microsecond',
-           leased_by = NULL, lease_expires_at = NULL,
-           attempt_count = jobs.attempt_count - mine.refund::int,
-           run_at = CASE WHEN mine.goes = 'queued' THEN now() + mine.delay END,
-           queued_at = CASE WHEN mine.goes = 'queued' AND NOT mine.refund THEN now()
-                            ELSE jobs.queued_at END,
-           progress = CASE WHEN mine.goes = 'complete' THEN 100 ELSE jobs.progress END,
-           stage = '',
-           result_key = mine.result_key, reading_key = mine.reading_key,
-           reason = CASE WHEN mine.goes = 'failed' THEN mine.reason END,
-           summary = CASE WHEN mine.goes <> 'queued' THEN mine.summary END,
-           pipeline = coalesce(mine.read_as ->> 'pipeline', jobs.pipeline),
-           mapping = CASE WHEN mine.read_as IS NULL THEN jobs.mapping
-                          ELSE mine.read_as ->> 'mapping' END,
-           decision = mine.read_as ->> 'decision',
-           expires_at = CASE WHEN mine.goes = 'complete' OR mine.reading_key IS NOT NULL
-                             THEN now() + mine.keep END,
-           completed_at = CASE WHEN mine.goes = 'complete' THEN now() END,
-           failed_at = CASE WHEN mine.goes = 'failed' THEN now() END,
-           error_code = CASE WHEN mine.goes = 'failed' THEN mine.code END,
-           error_message = CASE WHEN mine.goes = 'failed' THEN mine.message END
-      FROM mine JOIN clock USING (owner) WHERE jobs.id = mine.id
-    RETURNING jobs.id, jobs.run_at, jobs.attempt_count, mine.claim, mine.goes, mine.outcome,
-              mine.code, mine.refund, mine.duration_ms, mine.leased_by, mine.call),
+WRITTEN: Final = """
 saved AS (
     INSERT INTO results (job_id, claim, form, key, content_type, bytes, stored_bytes, sha256,
                          version, docmill, mapping)
@@ -297,20 +270,9 @@ forgotten AS (
     DELETE FROM answers USING mine WHERE answers.job_id = mine.id AND mine.goes <> 'queued'),
 done AS (
     DELETE FROM steps USING mine WHERE steps.job_id = mine.id AND mine.goes = 'complete'),
-noted AS (
-    INSERT INTO job_events (job_id, kind, worker, meta)
-    SELECT id,
-           CASE WHEN goes <> 'queued' THEN goes WHEN refund THEN 'queued' ELSE 'retry' END,
-           leased_by,
-           jsonb_strip_nulls(jsonb_build_object(
-               'from', 'processing', 'to', goes, 'outcome', outcome, 'claim', claim,
-               'attempt', attempt_count, 'code', code, 'run_at', run_at,
-               'duration_ms', duration_ms) || coalesce(call, '{}'))
-      FROM moved)
 """
-CHANGING: Final = "changing AS (SELECT owner FROM mine),"
 MOVED_ALONE: Final = "SELECT id FROM moved"
-SETTLE: Final = "WITH" + ENDED + CHANGING + CLOCK + MOVED + MOVED_ALONE
+SETTLE: Final = "WITH" + ENDED + CHANGING + ENDS + CLOCK + MOVED + WRITTEN + TOLD + MOVED_ALONE
 
 
 async def write_settlements(conn: Connection, settlements: Sequence[Settlement]) -> set[JobId]:
@@ -325,14 +287,12 @@ free AS MATERIALIZED (
     SELECT %(slots)s::int AS slots, %(long_slots)s::int AS long_slots
       FROM (SELECT count(*) FROM locked) AS those),
 """
-BOTH_CHANGING: Final = """
-changing AS (SELECT owner FROM mine UNION ALL SELECT owner FROM numbered),
-"""
 MOVED_AND_CLAIMED: Final = """
-SELECT moved.id, t.id, t.document_id, t.owner, t.pipeline, t.mapping, t.options, t.duplicate_of,
+SELECT ended.id, t.id, t.document_id, t.owner, t.pipeline, t.mapping, t.options, t.duplicate_of,
        t.claim, t.attempt_count, d.upload_key, d.original_filename, d.content_type, d.bytes,
        d.sha256, t.long, d.source
-  FROM moved FULL JOIN (taken t JOIN documents d ON d.id = t.document_id) ON false
+  FROM (SELECT id FROM moved WHERE NOT takes) AS ended
+  FULL JOIN (moved t JOIN documents d ON d.id = t.document_id AND t.takes) ON false
  ORDER BY t.priority DESC, t.start_tag
 """
 EXCHANGE: Final = (
@@ -340,12 +300,15 @@ EXCHANGE: Final = (
     + ENDED
     + FREE_AFTERWARDS
     + NEXT
-    + NUMBER
-    + BOTH_CHANGING
+    + CHANGING
+    + ENDS
+    + "UNION ALL"
+    + TAKES
     + CLOCK
     + MOVED
-    + ","
-    + TAKEN
+    + WRITTEN
+    + TRIED
+    + TOLD
     + MOVED_AND_CLAIMED
 )
 

@@ -13,7 +13,8 @@ from psycopg.rows import class_row
 from docmill.core.jobs import Claimed
 from docmill.core.owners import OwnerKey
 from docmill.db.pool import Connection
-from docmill.queue.claim import TAKE, Claimer, FreeSlots
+from docmill.queue.claim import Claimer, FreeSlots
+from docmill.queue.moves import TAKE
 
 # No limit; more than runs anywhere.
 ENDLESS: Final = 1_000_000

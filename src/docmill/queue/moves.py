@@ -1,0 +1,111 @@
+"""The SQL that moves jobs: a statement lists what it changes once, and writes all of it at once.
+
+Whoever claims gives the jobs he chose, `picked`; whoever settles those that have ended, `mine`.
+One UPDATE and one INSERT serve both: PostgreSQL prepares a table's checks, indexes and triggers
+anew for each that a statement has.
+"""
+
+from typing import Final
+
+# What a claim makes of a job, and what its ending does: the same columns.
+TAKES: Final = """
+    SELECT id, owner, true AS takes, 'processing' AS goes, %(worker)s::text AS worker,
+           now() + %(lease)s AS lease_until, %(gateways)s::jsonb AS gateways,
+           NULL::text AS outcome, NULL::text AS code, NULL::text AS message, NULL::text AS reason,
+           NULL::interval AS delay, false AS refund, NULL::interval AS keep,
+           NULL::text AS result_key, NULL::text AS reading_key, NULL::jsonb AS summary,
+           NULL::jsonb AS read_as, NULL::int AS duration_ms, NULL::jsonb AS call
+      FROM picked
+"""
+ENDS: Final = """
+    SELECT id, owner, false AS takes, goes, leased_by AS worker,
+           NULL::timestamptz AS lease_until, NULL::jsonb AS gateways,
+           outcome, code, message, reason, delay, refund, keep, result_key, reading_key, summary,
+           read_as, duration_ms, call
+      FROM mine
+"""
+# Each job gets a time of its own, and the clock of its owner is moved once, as many microseconds as
+# they are apart. Owners are locked in order, and after the jobs.
+CHANGING: Final = """
+changing AS MATERIALIZED (
+    SELECT every.*, row_number() OVER () AS place FROM (
+"""
+CLOCK: Final = """
+    ) AS every),
+held AS MATERIALIZED (
+    SELECT owner FROM owners WHERE owner IN (SELECT owner FROM changing) ORDER BY owner FOR UPDATE),
+clock AS (
+    UPDATE owners
+       SET changed_at = greatest(clock_timestamp(), changed_at + interval '1 microsecond')
+                        + (his.last - his.first) * interval '1 microsecond'
+      FROM (SELECT owner, min(place) AS first, max(place) AS last FROM changing
+             WHERE (SELECT count(*) FROM held) > 0 GROUP BY owner) AS his
+     WHERE owners.owner = his.owner
+    RETURNING owners.owner, owners.changed_at, his.last),
+"""
+# A job that is taken has nothing of an ending yet: the table's checks say so.
+MOVED: Final = """
+moved AS (
+    UPDATE jobs
+       SET status = c.goes,
+           updated_at = clock.changed_at - (clock.last - c.place) * interval '1 microsecond',
+           started_at = CASE WHEN c.takes THEN now() ELSE jobs.started_at END,
+           leased_by = CASE WHEN c.takes THEN c.worker END, lease_expires_at = c.lease_until,
+           claim = jobs.claim + c.takes::int,
+           attempt_count = jobs.attempt_count + c.takes::int - c.refund::int,
+           run_at = CASE WHEN c.goes = 'queued' THEN now() + c.delay END,
+           queued_at = CASE WHEN c.goes = 'queued' AND NOT c.refund THEN now()
+                            ELSE jobs.queued_at END,
+           progress = CASE WHEN c.goes = 'complete' THEN 100 ELSE jobs.progress END,
+           stage = CASE WHEN c.takes THEN jobs.stage ELSE '' END,
+           result_key = c.result_key, reading_key = c.reading_key,
+           reason = CASE WHEN c.goes = 'failed' THEN c.reason END,
+           summary = CASE WHEN c.takes THEN jobs.summary
+                          WHEN c.goes <> 'queued' THEN c.summary END,
+           pipeline = coalesce(c.read_as ->> 'pipeline', jobs.pipeline),
+           mapping = CASE WHEN c.read_as IS NULL THEN jobs.mapping
+                          ELSE c.read_as ->> 'mapping' END,
+           decision = CASE WHEN c.takes THEN jobs.decision ELSE c.read_as ->> 'decision' END,
+           expires_at = CASE WHEN c.takes THEN jobs.expires_at
+                             WHEN c.goes = 'complete' OR c.reading_key IS NOT NULL
+                             THEN now() + c.keep END,
+           completed_at = CASE WHEN c.goes = 'complete' THEN now() END,
+           failed_at = CASE WHEN c.goes = 'failed' THEN now() END,
+           error_code = CASE WHEN c.goes = 'failed' THEN c.code END,
+           error_message = CASE WHEN c.goes = 'failed' THEN c.message END
+      FROM changing AS c JOIN clock USING (owner) WHERE jobs.id = c.id
+    RETURNING jobs.id, jobs.document_id, jobs.owner, jobs.pipeline, jobs.mapping, jobs.options,
+              jobs.duplicate_of, jobs.claim, jobs.attempt_count, jobs.priority, jobs.start_tag,
+              jobs.long, jobs.tries_before + jobs.attempt_count AS tries, jobs.run_at,
+              c.takes, c.goes, c.worker, c.gateways, c.outcome, c.code, c.refund, c.duration_ms,
+              c.call),
+"""
+TOLD: Final = """
+told AS (
+    INSERT INTO job_events (job_id, kind, worker, meta)
+    SELECT id,
+           CASE WHEN goes <> 'queued' THEN goes WHEN refund THEN 'queued' ELSE 'retry' END,
+           worker,
+           jsonb_strip_nulls(CASE WHEN takes THEN jsonb_build_object(
+               'from', 'queued', 'to', goes, 'attempt', tries, 'claim', claim,
+               'gateway', gateways -> pipeline)
+           ELSE jsonb_build_object(
+               'from', 'processing', 'to', goes, 'outcome', outcome, 'claim', claim,
+               'attempt', attempt_count, 'code', code, 'run_at', run_at,
+               'duration_ms', duration_ms) || coalesce(call, '{}') END)
+      FROM moved)
+"""
+TRIED: Final = """
+tried AS (
+    INSERT INTO job_attempts (job_id, claim, attempt, worker)
+    SELECT id, claim, tries, worker FROM moved WHERE takes),
+"""
+CLAIMED: Final = """
+SELECT t.id, t.document_id, t.owner, t.pipeline, t.mapping, t.options, t.duplicate_of, t.claim,
+       t.attempt_count, d.upload_key, d.original_filename, d.content_type, d.bytes, d.sha256,
+       t.long, d.source
+  FROM moved t JOIN documents d ON d.id = t.document_id
+ ORDER BY t.priority DESC, t.start_tag
+"""
+# After `picked`: these jobs become ours, and their histories say so.
+TAKE: Final = CHANGING + TAKES + CLOCK + MOVED + TRIED + TOLD + CLAIMED
