@@ -121,22 +121,27 @@ def read_vocabulary(path: Path) -> WordPieces:
     return WordPieces({piece: number for number, piece in enumerate(lines) if piece})
 
 
-def split_words(text: str) -> Iterator[str]:
+class CharTable(dict[int, str]):
+    """For `str.translate`: what becomes of a character is found out once."""
+
+    def __init__(self, change: Callable[[str], str]) -> None:
+        super().__init__()
+        self._change: Callable[[str], str] = change
+
+    def __missing__(self, code: int) -> str:
+        changed = self._change(chr(code))
+        if len(self) < REMEMBERED:
+            self[code] = changed
+        return changed
+
+
+def split_words(text: str) -> list[str]:
     """The words and single marks of a text, in lower case and without accents."""
     if text.isascii():
-        yield from _PLAIN.findall(_drop_controls(text).lower())
-        return
-    bare = "".join(
-        char
-        for char in unicodedata.normalize("NFD", _space_ideographs(text).lower())
-        if unicodedata.category(char) != "Mn"
-    )
-    for run in bare.split():
-        yield from _cut_at_marks(run)
-
-
-def _drop_controls(text: str) -> str:
-    return text if text.isprintable() else "".join(map(_clean_char, text))
+        plain = text if text.isprintable() else text.translate(_CLEAN)
+        return _PLAIN.findall(plain.lower())
+    bare = unicodedata.normalize("NFD", text.translate(_SPACED).lower())
+    return bare.translate(_CUT).split()
 
 
 def _clean_char(char: str) -> str:
@@ -148,30 +153,26 @@ def _clean_char(char: str) -> str:
     return "" if category[0] == "C" or char == "\ufffd" else char
 
 
-def _space_ideographs(text: str) -> str:
+def _space_ideograph(char: str) -> str:
     """Without control characters, and each ideograph a word of its own."""
-    return "".join(f" {char} " if _is_ideograph(char) else _clean_char(char) for char in text)
+    return f" {char} " if _is_ideograph(ord(char)) else _clean_char(char)
 
 
-def _is_ideograph(char: str) -> bool:
-    code = ord(char)
+def _is_ideograph(code: int) -> bool:
     return code >= 0x3400 and any(low <= code <= high for low, high in _IDEOGRAPHS)
 
 
-def _cut_at_marks(run: str) -> Iterator[str]:
-    start = 0
-    for at, char in enumerate(run):
-        if _is_mark(char):
-            if start < at:
-                yield run[start:at]
-            yield char
-            start = at + 1
-    if start < len(run):
-        yield run[start:]
+def _cut_at_mark(char: str) -> str:
+    """Without accents, and each mark a word of its own."""
+    category = unicodedata.category(char)
+    if category == "Mn":
+        return ""
+    return f" {char} " if category[0] == "P" or char in "$+<=>^`|~" else char
 
 
-def _is_mark(char: str) -> bool:
-    return unicodedata.category(char)[0] == "P" or char in "$+<=>^`|~"
+_CLEAN: Final = CharTable(_clean_char)
+_SPACED: Final = CharTable(_space_ideograph)
+_CUT: Final = CharTable(_cut_at_mark)
 
 
 VECTOR_WIDTH: Final = 384

@@ -131,11 +131,13 @@ def _join_headings(path: Sequence[Block]) -> str:
 def _pack_pieces(page: int, heading: str, pieces: Sequence[PassagePiece]) -> Iterator[Chunk]:
     """Pieces put together as long as they fit."""
     held: list[PassagePiece] = []
+    size = 0
     for piece in pieces:
-        if held and sum(len(one.text) + 1 for one in held) + len(piece.text) > PASSAGE_CHARS:
+        if held and size + len(piece.text) > PASSAGE_CHARS:
             yield _make_chunk(page, heading, held)
-            held = []
+            held, size = [], 0
         held.append(piece)
+        size += len(piece.text) + 1
     if held:
         yield _make_chunk(page, heading, held)
 
