@@ -242,9 +242,10 @@ class Describer:
 def _may_be_rest(one: PlacedText, page: int, box: Sequence[float]) -> bool:
     """Whether a line right under a name, at its left edge, may be more of it."""
     level = one.page == page and abs(one.box[0] - box[0]) < NEAR
-    close = -NEAR < one.box[1] - box[3] < one.box[3] - one.box[1]
-    plain = not any(char.isdigit() for char in one.text)
-    return level and close and plain and is_name(one.text) and not is_place(one.text)
+    if not level or not -NEAR < one.box[1] - box[3] < one.box[3] - one.box[1]:
+        return False
+    plain = not any(map(str.isdigit, one.text))
+    return plain and is_name(one.text) and not is_place(one.text)
 
 
 def _is_variant(key: str, stem: str, other: str) -> bool:

@@ -117,8 +117,7 @@ def _read_document(source: Source, tools: Tools) -> InvoiceReading:
     with open_document(source.file, source.content_type, tools, drawn=False) as document:
         pages = read_pages(document, tools)
         warnings = list(document.warnings)
-    source.file.seek(0)
-    xml = read_embedded(source.file.read())
+    xml = _read_xml(source) if document.embeds else None
     if not xml:
         require_text(pages)
     second = SecondReader(source.options.get("invoice_reader", RULES), tools, warnings)
@@ -133,6 +132,11 @@ def _read_document(source: Source, tools: Tools) -> InvoiceReading:
         "warnings": warnings,
     }
     return InvoiceReading({**about, **told}, pages, {**about, **rules} if rules else None)
+
+
+def _read_xml(source: Source) -> Invoice | None:
+    source.file.seek(0)
+    return read_embedded(source.file.read())
 
 
 def _judge_data(reading: InvoiceReading, options: Mapping[str, Any]) -> dict[str, Any]:

@@ -233,8 +233,11 @@ def _split_sides(rows: list[WordRow], gutter: Gutter) -> tuple[list[WordRow], li
     lefts: list[WordRow] = []
     rights: list[WordRow] = []
     for row in rows:
-        if left := [item for item in row if item.box.x1 <= edge]:
-            lefts.append(left)
+        left = [item for item in row if item.box.x1 <= edge]
+        if not left:
+            rights.append(row)
+            continue
+        lefts.append(left)
         if len(left) < len(row):
             rights.append([item for item in row if item.box.x1 > edge])
     return lefts, rights

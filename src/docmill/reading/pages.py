@@ -9,9 +9,8 @@ BUILT_IN: Final = "built-in"
 CELL_GAP: Final = 0.9
 
 
-@dataclass(
-    slots=True, unsafe_hash=True
-)  # a thousand on a page: freezing them takes three times as long
+# A thousand on a page: to freeze them takes three times as long, a `__post_init__` a third longer.
+@dataclass(slots=True, unsafe_hash=True, init=False)
 class Box:
     """A rectangle in PDF points as the page is shown: origin top left, y grows downwards."""
 
@@ -23,9 +22,10 @@ class Box:
     height: float = field(init=False, repr=False, compare=False)
     middle: float = field(init=False, repr=False, compare=False)  # where the text runs
 
-    def __post_init__(self) -> None:
-        self.height = self.y1 - self.y0
-        self.middle = (self.y0 + self.y1) / 2
+    def __init__(self, x0: float, y0: float, x1: float, y1: float) -> None:
+        self.x0, self.y0, self.x1, self.y1 = x0, y0, x1, y1
+        self.height = y1 - y0
+        self.middle = (y0 + y1) / 2
 
     @property
     def width(self) -> float:
@@ -146,6 +146,7 @@ class PagedDocument:
     pages: Iterator[Page]
     warnings: list[str] = field(default_factory=list[str])
     reader: str = BUILT_IN
+    embeds: bool = True  # whether files may be embedded in it
 
 
 @dataclass(slots=True, unsafe_hash=True)  # not frozen, as boxes

@@ -76,7 +76,8 @@ def open_pdf(
         warnings: list[str] = []
         records = _read_records(pdf, tools, drawn=drawn)
         pages = _read_pages(records, pdf.page_count, warnings)
-        yield PagedDocument(pdf.page_count, read_metadata(pdf), pages, warnings)
+        embeds = pdf.attachment_count > 0
+        yield PagedDocument(pdf.page_count, read_metadata(pdf), pages, warnings, embeds=embeds)
 
 
 @contextmanager

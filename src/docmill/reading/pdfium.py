@@ -38,6 +38,7 @@ _open_document = bind("FPDF_LoadMemDocument64", c_void_p, c_char_p, c_size_t, c_
 _close_document = bind("FPDF_CloseDocument", None, c_void_p)
 _last_error = bind("FPDF_GetLastError", c_ulong)
 _page_count = bind("FPDF_GetPageCount", c_int, c_void_p)
+_attachment_count = bind("FPDFDoc_GetAttachmentCount", c_int, c_void_p)
 _meta = bind("FPDF_GetMetaText", c_ulong, c_void_p, c_char_p, c_void_p, c_ulong)
 _open_page = bind("FPDF_LoadPage", c_void_p, c_void_p, c_int)
 _close_page = bind("FPDF_ClosePage", None, c_void_p)
@@ -79,6 +80,10 @@ class Pdf:
     @property
     def page_count(self) -> int:
         return _page_count(self.handle)
+
+    @property
+    def attachment_count(self) -> int:
+        return _attachment_count(self.handle)
 
     def meta(self, key: str) -> str:
         """One entry of the document's information; the empty string where there is none."""

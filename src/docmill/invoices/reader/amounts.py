@@ -62,6 +62,7 @@ _CONCEPTS: Final = (  # every word that gives an amount a role is among theirs
     *("net", "sum"),
 )
 _ANY_WORD: Final = re.compile(rf"\b{quicken(lexicon.join_words(_CONCEPTS))}")
+_FIGURES: Final = re.compile(r"[\d.,%]+")
 _DISCOUNT_START: Final = re.compile(lexicon.amount_words("discount_start"))
 _AFTER_OR_BEFORE: Final = lexicon.amount_pattern("after_or_before")
 _DATE_WORD: Final = re.compile(lexicon.amount_words("date_word"))
@@ -260,7 +261,7 @@ def _without_money(text: str) -> str:
 
 
 def _without_numbers(text: str) -> str:
-    return re.sub(r"[\d.,%]+", "", _without_money(text))
+    return _FIGURES.sub("", _without_money(text))
 
 
 def _has_label_between(row: TextRow, first: PrintedNumber, second: PrintedNumber) -> bool:
