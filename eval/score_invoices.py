@@ -50,6 +50,7 @@ def main(arguments: Sequence[str]) -> int:
     asked = parser.parse_args(arguments)
     records = half_of(json.loads((asked.folder / "truth.json").read_text()), asked.half)
     asked.out.mkdir(parents=True, exist_ok=True)
+    pipeline.warm()  # as a worker does before it forks
     with multiprocessing.Pool(2) as pool:
         results = pool.map(read, [asked.folder / record["file"] for record in records])
     for digest, found, _ in results:

@@ -44,6 +44,15 @@ def test_a_pattern_that_may_begin_anyhow_has_no_beginnings() -> None:
     assert "schlussrechnung" in LabelSet([re.compile(r"(?:\w*rechnung|bill)")])
 
 
+def test_what_stands_behind_any_letters_is_found_by_its_own() -> None:
+    pattern = re.compile(r"(?:my)?(?:\w*rechnungs?|\w*billing|fee)(?:no)?|due")
+    known = LabelSet([pattern])
+    words = ["rechnung", "myxrechnungsno", "somebilling", "billingno", "mybilling", "feeno", "due"]
+    others = ["rechnun", "xfee", "dueno", "billin", "no", "", "rechnungx", "mydue"]
+    assert [word for word in (*words, *others) if word in known] == words
+    assert all(pattern.fullmatch(word) for word in words)
+
+
 def test_a_pattern_is_split_only_where_it_is_a_choice() -> None:
     assert split_choices("(?:a|b(?:c|d)|[|])") == ["a", "b(?:c|d)", "[|]"]
     assert split_choices(".(?:a|b)") == [".(?:a|b)"]

@@ -16,6 +16,8 @@ ALPHABET: Final = frozenset("abcdefghijklmnopqrstuvwxyz0123456789#% ")  # of fol
 _ATOM: Final = re.compile(
     r"(?P<look>\(\?<?[!=])|(?P<group>\((?:\?:)?)|(?P<chars>\[[^\]]*\]|\\.|.)", re.DOTALL
 )
+_AFTER_ANY: Final = re.compile(r"\\w\*([a-z]{4,})(?![?*+{])")
+_NOTHING: Final = "(?!)"
 _REPEAT: Final = re.compile(r"[?*+]|\{\d*,?\d*\}")
 
 
@@ -25,15 +27,20 @@ class LabelSet:
     def __init__(self, patterns: Iterable[re.Pattern[str]]) -> None:
         self._by_beginning: dict[str, list[re.Pattern[str]]] = {}
         self._known: dict[str, bool] = {}
+        self._by_word: dict[str, list[re.Pattern[str]]] = {}
         anyhow: list[str] = []
         for pattern in patterns:
             for choice in split_choices(pattern.pattern):
-                beginnings = find_beginnings(choice)
+                # What has any letters before it may begin in all ways, but stands in the text.
+                strict = _AFTER_ANY.sub(_NOTHING, choice)
+                beginnings = find_beginnings(strict)
                 if beginnings is None:
                     anyhow.append(choice)
-                for beginning in beginnings or ():
-                    near = self._by_beginning.setdefault(beginning, [])
-                    near += [pattern] if pattern not in near else []
+                    continue
+                for beginning in beginnings:
+                    _add_once(self._by_beginning, beginning, pattern)
+                for word in _AFTER_ANY.findall(choice):
+                    _add_once(self._by_word, word, pattern)
         self._others: re.Pattern[str] = re.compile("|".join(dict.fromkeys(anyhow)) or "(?!)")
 
     def __contains__(self, key: str) -> bool:
@@ -48,7 +55,15 @@ class LabelSet:
         for pattern in self._by_beginning.get(key[:LETTERS], ()):
             if pattern.fullmatch(key):
                 return True
+        for word, patterns in self._by_word.items():
+            if word in key and any(pattern.fullmatch(key) for pattern in patterns):
+                return True
         return self._others.fullmatch(key) is not None
+
+
+def _add_once(known: dict[str, list[re.Pattern[str]]], text: str, pattern: re.Pattern[str]) -> None:
+    near = known.setdefault(text, [])
+    near += [pattern] if pattern not in near else []
 
 
 def split_choices(pattern: str) -> list[str]:
