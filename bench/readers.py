@@ -1,6 +1,6 @@
 """Invoices read whole, beside what others take for their text alone or for a template's fields.
 
-`python -m bench.readers [FOLDER]`: docmill, pdfplumber's text, invoice2data; same files, same run.
+`python -m bench.table --only readers`: docmill, pdfplumber, invoice2data; same files, same run.
 """
 
 import logging
