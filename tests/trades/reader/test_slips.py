@@ -107,3 +107,20 @@ def test_a_fund_called_after_dividends_is_bought_and_sold_like_others() -> None:
 def test_the_costs_of_a_year_are_no_trade() -> None:
     lines = ("Annual statement of costs and charges", "Fund  Units  Price  Value")
     assert not read_trades(*lines, "Aurelia DE0007164600  487.388  37.07  18,067.47")
+
+
+def test_a_code_a_word_for_cash_and_an_amount_are_no_part_of_a_name() -> None:
+    rows = (
+        "12.03.2024 11:59:29 {0} Tamsin Robotics DE0007164600 12 50,25 603,00",
+        "13.03.2024 14:24:25 {1} Pellworm Logistik DE0007236101 7 20,50 143,50",
+    )
+    for codes in (("S", "K"), ("VENTE COMPTANT", "ACHAT COMPTANT")):
+        trades = read_trades("Operacje", *(row.format(*codes) for row in rows))
+        assert [trade["name"] for trade in trades] == ["Tamsin Robotics", "Pellworm Logistik"]
+    letter = (
+        "on 12.03.2024 we bought 12 shares in Tamsin Robotics for you at a price of",
+        "£50.25 each, which comes to £603.00 before our fee of £5.00. The sum of £608.00 will",
+        "be taken from your account. The shares have the ISIN DE0007164600.",
+    )
+    (trade,) = read_trades(*letter)
+    assert not trade["name"] or trade["name"] == "Tamsin Robotics"

@@ -26,9 +26,9 @@ FAR: Final = 0.02  # for each row between a labelled name and the quantity
 FEW: Final = 1 / 3  # of the words may start small, or they are a sentence
 WORDY: Final = 3  # letters of a word that counts for that
 _CODE: Final = re.compile(r"^\(?(?=\w*\d)[A-Z0-9]{6,}\)?[,;]?$|^[X.*#\-/|()]+$")
-_FIGURE: Final = re.compile(r"^[-+(]?\d[\d.,'’%:/-]*\)?$")
+_FIGURE: Final = re.compile(r"^[-+(]?[€$£]?\d[\d.,'’%:/-]*\)?$")
 _EDGES: Final = " ,;:.-–/|()*"
-_PARTING: Final = re.compile(r"^[-+(]?\d[\d']*[.,'’]\d[\d.,'’]*\)?$")  # an amount, not `STOXX 50`
+_PARTING: Final = re.compile(r"^[-+(]?[€$£]?\d[\d']*[.,'’]\d[\d.,'’]*\)?$")  # an amount, not `STOXX 50`
 _GLUED: Final = re.compile(r"(?<=[a-zà-ÿ])(?=[A-ZÀ-Þ][a-zà-ÿ]{2})")
 _FORMS: Final = frozenset({"corp", "inc", "plc", "ltd", "gmbh", "limited", "company", "llc"})
 _LINKS: Final = frozenset({"&", "and", "und", "et", "e", "y", "en", "de", "di", "of", "the", "für"})
@@ -103,7 +103,9 @@ def _make_candidate(
     """The longest run of words between labels, without codes, and figures at its ends; all words
     where a colon says that a name follows."""
     runs = [text.split()] if whole and not facts.ISIN.search(text) else _split_at_labels(text)
+    record = len(row.numbers) > 1 and bool(row.days)
     kept = [_trim_words(run) for run in runs]
+    kept = [_drop_code(run) for run in kept] if record else kept
     able = [run for run in kept if not _is_sentence(run)] or kept
     words = max(able, key=lambda run: len("".join(run)))
     shown = " ".join(words)[:LONGEST].strip(_EDGES)
@@ -144,6 +146,12 @@ def _split_at_labels(text: str) -> list[list[str]]:
         elif not _CODE.match(word):
             runs[-1].append(word)
     return runs
+
+
+def _drop_code(words: list[str]) -> list[str]:
+    """The words without a letter before them that tells the direction of a record."""
+    codes = lexicon.BUY_CODES | lexicon.SELL_CODES
+    return words[1:] if len(words) > 1 and len(words[0]) == 1 and words[0] in codes else words
 
 
 def _trim_words(words: Sequence[str]) -> list[str]:
