@@ -48,6 +48,7 @@ GENERATORS: Final[dict[str, Callable[[Path], None]]] = {
     "brokers": lambda folder: broker_statements.make(folder, 340, 7),
     "papers": lambda folder: broker_papers.make(folder, 236, 7),
     "sheets": lambda folder: broker_papers.make(folder, 204, 7, file=broker_papers.SHEETS),
+    "slips": lambda folder: broker_papers.make(folder, 260, 7, file=broker_papers.SLIPS),
     "suppliers": lambda folder: suppliers.make(folder, 210, 3),
     "billers": lambda folder: billers.make(folder, 3, 1),
 }
@@ -89,7 +90,7 @@ class Reading:
             return score_trades.is_held(self.record["file"])
         if self.set == "brokers":
             return self.group in broker_statements.HELD
-        if self.set in {"papers", "sheets"}:
+        if self.set in {"papers", "sheets", "slips"}:
             return broker_papers.is_held(self.group)
         return self.set == "letters" or bool(hashlib.sha1(self.group.encode()).digest()[0] % 2)
 

@@ -124,3 +124,11 @@ def test_a_code_a_word_for_cash_and_an_amount_are_no_part_of_a_name() -> None:
     )
     (trade,) = read_trades(*letter)
     assert not trade["name"] or trade["name"] == "Tamsin Robotics"
+
+
+def test_two_costs_below_the_notional_tell_which_way_the_money_went() -> None:
+    facts = ("GESCHÄFT", "WKN 840400", "Geschäftstag 12.03.2024", "Nennwert 250 St.", "Kurs 184,16")
+    costs = ("Wert 46.040,00", "Xlaufgeld 118,00", "Zusatz 2,63")
+    for total, side in (("45.919,37", "sell"), ("46.160,63", "buy")):
+        (trade,) = read_trades(*facts, *costs, f"Valuta 14.03.2024 {total}")
+        assert trade["direction"] == side

@@ -8,6 +8,7 @@ dividend or of interest gives nothing here.
 import re
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
+from itertools import combinations
 from typing import Final
 
 from docmill.reading.labels import fold
@@ -33,6 +34,7 @@ NEXT: Final = 4  # rows between two entries of a list
 FAR_BELOW: Final = 16  # rows under the notional in which its costs and its sum stand
 MOST_COST: Final = Decimal("0.1")  # of the notional
 CENT: Final = Decimal("0.01")
+MOST_COSTS: Final = 9  # printed between the notional and its sum: more prove nothing
 HEAD_ABOVE: Final = 4  # rows between a column's head and a sum in it
 
 
@@ -128,7 +130,7 @@ def _find_votes(
             yield from _read_column(rows, row, amount)
     if amount.number.value < 0:
         yield "buy"
-    if not settled.balanced:
+    if not settled.balanced or amount.value == deal.notional_value:
         yield from _read_balance(figures, deal)
     elif settled.fees or settled.taxes:
         yield "buy" if amount.value > deal.notional_value else "sell"
@@ -145,8 +147,16 @@ def _read_balance(figures: FigureIndex, deal: Deal) -> Iterator[Direction]:
     costs = [f for f in free if CENT <= f.value <= total * MOST_COST]
     sums = [f for f in free if f.value != total and abs(f.value - total) <= total * MOST_COST]
     for settled in sums:
-        if any(abs(abs(settled.value - total) - cost.value) < CENT for cost in costs):
+        gap = abs(settled.value - total)
+        above = [cost.value for cost in costs if cost.row.index <= settled.row.index][:MOST_COSTS]
+        if any(abs(gap - sum(some)) < CENT for some in _list_parts(above)):
             yield "buy" if settled.value > total else "sell"
+
+
+def _list_parts(costs: Sequence[Decimal]) -> Iterator[tuple[Decimal, ...]]:
+    """Each cost alone, and two or three of them together."""
+    for size in (1, 2, 3):
+        yield from combinations(costs, size)
 
 
 def _has_cents(figure: TradeFigure) -> bool:

@@ -28,7 +28,9 @@ WORDY: Final = 3  # letters of a word that counts for that
 _CODE: Final = re.compile(r"^\(?(?=\w*\d)[A-Z0-9]{6,}\)?[,;]?$|^[X.*#\-/|()]+$")
 _FIGURE: Final = re.compile(r"^[-+(]?[€$£]?\d[\d.,'’%:/-]*\)?$")
 _EDGES: Final = " ,;:.-–/|()*"
-_PARTING: Final = re.compile(r"^[-+(]?[€$£]?\d[\d']*[.,'’]\d[\d.,'’]*\)?$")  # an amount, not `STOXX 50`
+_PARTING: Final = re.compile(
+    r"^[-+(]?[€$£]?\d[\d']*[.,'’]\d[\d.,'’]*\)?$"
+)  # an amount, not `STOXX 50`
 _GLUED: Final = re.compile(r"(?<=[a-zà-ÿ])(?=[A-ZÀ-Þ][a-zà-ÿ]{2})")
 _FORMS: Final = frozenset({"corp", "inc", "plc", "ltd", "gmbh", "limited", "company", "llc"})
 _LINKS: Final = frozenset({"&", "and", "und", "et", "e", "y", "en", "de", "di", "of", "the", "für"})
