@@ -24,6 +24,8 @@ log = structlog.get_logger()
 
 SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 CREDENTIALS: Final = frozenset({b"authorization", b"cookie"})
+# By these a browser says which page of which site sends something.
+ORIGINS: Final = frozenset({b"origin", b"sec-fetch-site"})
 PROXIES: Final = ("forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip")
 # Where users are known, by tokens and by signing in.
 USER_MODES: Final = frozenset({"jwt", "both"})
@@ -46,14 +48,15 @@ class Authenticator:
         return cls(config, TokenReader(config.tokens), sessions, signed_in, KeyReader(pool))
 
     def recognize(self, scope: Scope) -> Owner | None:
-        """As `identify`, for a session that only reads and was here before: nobody is asked.
+        """As `identify`, for a session that was here before: nobody is asked.
 
-        None for everybody else.
+        None for everybody else, and for a browser that sends something.
         """
-        if self.config.auth_mode != "session" or scope["method"] not in SAFE or ADDED in scope:
+        if self.config.auth_mode != "session" or ADDED in scope:
             return None
         headers = scope["headers"]
-        shown = [value for name, value in headers if name in CREDENTIALS]
+        telling = CREDENTIALS if scope["method"] in SAFE else CREDENTIALS | ORIGINS
+        shown = [value for name, value in headers if name in telling]
         # One header, and it is the cookie's: with a key or a token more than this is looked at.
         if len(shown) != 1 or (b"cookie", shown[0]) not in headers:
             return None

@@ -198,7 +198,7 @@ def accepts_gzip(header: str | None) -> bool:
 
 def format_instant(at: datetime) -> str:
     """UTC with microseconds, always of the same length, so that text sorts as time."""
-    return at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    return f"{at.astimezone(UTC).replace(tzinfo=None).isoformat(timespec='microseconds')}Z"
 
 
 Instant = Annotated[datetime, PlainSerializer(format_instant, return_type=str)]

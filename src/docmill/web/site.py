@@ -77,9 +77,10 @@ CurrentSite = Annotated[Site, Depends(find_site)]
 async def identify_owner(request: Request) -> Owner:
     site: Site = request.app.state.site
     is_safe = request.method in auth.SAFE
-    if is_safe:
-        owner = site.auth.recognize(request.scope) or await site.auth.identify(request)
-    else:  # who sends something is not sent away for a moment's trouble
+    owner = site.auth.recognize(request.scope)
+    if owner is None and is_safe:
+        owner = await site.auth.identify(request)
+    elif owner is None:  # who sends something is not sent away for a moment's trouble
         owner = await try_again(lambda: site.auth.identify(request))
     request.scope.setdefault("state", {})["owner"] = owner.key
     render.IS_ADMIN.set(owner.admin or owner.watches)
