@@ -44,6 +44,7 @@ SYMBOLS: Final = {
     "zł": "PLN",
     "kč": "CZK",
     "₽": "RUB",
+    "r": "ZAR",
     "฿": "THB",
     "₫": "VND",
 }
@@ -59,13 +60,14 @@ _MONEY: Final = (
     + "|".join(sorted(CODES))
     + ")"
 )
+_RAND: Final = r"R(?=\s?-?\d[\d ,.]*[.,]\d\d(?!\d))"  # a letter: only before cents
 _DIGITS: Final = (
     r"(?:\d{1,3}(?:,\d{2})+,\d{3}(?:\.\d{1,4})?"  # 12,34,567.80 as in India
     r"|\d{1,3}(?:(?P<gap>[.,'’ \xa0])\d{3})(?:(?P=gap)\d{3})*(?:[.,]\d{1,12})?"
     r"|\d+(?:[.,]\d{1,12})?|[.,]\d{1,6})(?:[.,][-–]{1,2})?"
 )
 _NUMBER: Final = re.compile(
-    rf"(?<![\w.,/#-])(?<!\d:)(?P<open>\()?(?P<sign>[-+−–])?\s?(?:(?P<before>{_MONEY})\s?)?(?P<sign2>[-+−–])?"
+    rf"(?<![\w.,/#-])(?<!\d:)(?P<open>\()?(?P<sign>[-+−–])?\s?(?:(?P<before>{_MONEY}|{_RAND})\s?)?(?P<sign2>[-+−–])?"
     rf"\s?(?P<digits>{_DIGITS})"
     rf"(?P<minus>[-−–](?![\w]))?(?:\s?(?P<after>{_MONEY}(?![A-Za-z])))?(?:\s?(?P<percent>%))?"
     rf"(?P<close>\))?(?:(?<=%)|(?![\w/:@]|[.,-]\d))",

@@ -117,3 +117,31 @@ def test_a_sentence_with_words_of_headings_heads_no_lines() -> None:
     ]
     lines = run(make_pdf([[*SELLER, *FACTS, *texts]]))["lines"]
     assert [line["amount"] for line in lines] == ["1686.81", "313.19"]
+
+
+def test_a_letter_is_part_of_an_amount_that_it_touches() -> None:
+    totals = [("Subtotal", "R500.00"), ("VAT 20%", "R100.00"), ("Total", "R600.00")]
+    date = (420.0, 54.0, "Invoice Date: 7 June 2024")
+    assert read_head([date], totals)["totals"]["gross"] == "600.00"
+
+
+def test_who_has_paid_is_named_in_the_sentence_of_a_receipt() -> None:
+    texts = [(50.0, 100.0, "Received with thanks from Neha Gupta"), (50.0, 112.0, "9 Dock Road")]
+    assert read_names([*SELLER, *texts])[1] == "Neha Gupta"
+
+
+def test_a_mailbox_at_a_shared_host_names_its_owner() -> None:
+    texts = [
+        *((50.0, 40.0, "Jo Bloggs"), (50.0, 52.0, "27 Quay Road"), (50.0, 64.0, "Leeds LS1 4AP")),
+        *((300.0, 40.0, "Hannah Lowe"), (300.0, 52.0, "1 High Street")),
+        *((300.0, 64.0, "London SW1A 1AA"), (300.0, 90.0, "hannahlowe@gmail.com")),
+    ]
+    assert read_names(texts) == ("Hannah Lowe", "Jo Bloggs")
+
+
+def test_a_town_with_a_postcode_behind_a_comma_is_no_name() -> None:
+    assert is_town("Durban, 4001")
+
+
+def test_the_day_of_payment_is_that_of_a_receipt_which_has_no_other() -> None:
+    assert read_head([(420.0, 54.0, "Date paid: 7 June 2024")])["issue_date"] == "2024-06-07"

@@ -187,7 +187,7 @@ _NOT_NAME: Final = lexicon.lowered_pattern(lexicon.printed_words("not_name"))
 _SAMPLE: Final = lexicon.printed_pattern("sample", r"(?<=\w )", r"$")
 _NOT_COMPANY: Final = lexicon.printed_pattern("not_company", "", r"\b")
 _PLACEHOLDER: Final = lexicon.printed_pattern("placeholder", r"[\[<{(]?", r"[\]>})]?")
-_TOWN: Final = re.compile(r"[^\d,]+, [A-Z]{2,3}\.? \d{4,5}(?:-\d{4})?(?:,? [A-Z][\w. ]+)?")
+_TOWN: Final = re.compile(r"[^\d,]+, (?:[A-Z]{2,3}\.? )?\d{4,6}(?:-\d{4})?(?:,? [A-Z][\w. ]+)?")
 FORM_ONLY: Final = re.compile(
     rf"(?!Company|Firma|Verlag)(?:(?:{COMPANY.pattern})[\s&.,]*(?:de )?)+"
 )
@@ -198,6 +198,7 @@ _STREET_WORD: Final = make_screen(
 _DOMAIN: Final = re.compile(
     r"(?:@|www\.|https?://(?:www\.)?)([a-z0-9.-]+)\.[a-z]{2,}", re.IGNORECASE
 )
+_MAILBOX: Final = re.compile(r"[\w.+-]+$")
 _SHARED: Final = frozenset(
     {"gmail", "yahoo", "outlook", "hotmail", "gmx", "web", "example", "icloud", "tonline"}
 )
@@ -427,8 +428,12 @@ def find_domains(sheet: TextSheet) -> dict[str, float]:
     for row in sheet.rows:
         for match in _DOMAIN.finditer(row.text):
             label = labels.squeeze(max(match[1].split("."), key=len))
+            mailed = match[0][0] == "@"
+            if mailed and label in _SHARED:
+                box = _MAILBOX.search(row.text[: match.start()])
+                label = labels.squeeze(box[0]) if box else ""
             if len(label) > 3 and label not in _SHARED:
-                worth = MAILED if match[0][0] == "@" else LINKED
+                worth = MAILED if mailed else LINKED
                 found[label] = max(worth, found.get(label, 0.0))
     return found
 

@@ -25,7 +25,7 @@ from docmill.invoices.reader.names import (
     split_parts,
 )
 from docmill.invoices.reader.ranking import NameSources, Weights, load_weights, rank_parties
-from docmill.invoices.reader.sellers import BANK, find_sellers
+from docmill.invoices.reader.sellers import BANK, find_payers, find_sellers
 from docmill.invoices.reader.tax_numbers import find_tax_ids
 from docmill.reading import labels
 from docmill.reading.labels import (
@@ -149,6 +149,7 @@ def collect_names(sheet: TextSheet, phrases: list[Phrase], skipped: frozenset[in
     owners = [*_labelled_names(sheet, phrases, lexicon.OWNER, OWNED)]
     banked = [name for name in owners if _is_by_bank(sheet, name)]
     billed += [name for name in owners if name not in banked]
+    billed += list(find_payers(sheet))
     holders = [*_labelled_names(sheet, phrases, lexicon.HOLDER, 0.6), *banked]
     buyers = [*billed, *_names_under_sender(sheet, senders), *_addressed_names(sheet, blocks)]
     sellers = [*sold_by, *(make_name(cell, 0, 0.85) for _, cell in senders)]
@@ -341,8 +342,16 @@ def _labelled_names(
         titled = lexicon.NUMBER_TITLE.fullmatch(phrase.key)
         if not phrase.first or titled or (short and not closed) or not (colon or closed):
             continue
+        if not colon and _is_over_place(sheet, phrase):
+            continue
         worth = weight - 0.05 * (phrase.cell.page - 1) - (0.25 if short else 0.0)
         yield from _names_behind(sheet, phrase, worth)
+
+
+def _is_over_place(sheet: TextSheet, phrase: Phrase) -> bool:
+    """Whether what looks like a label is a name left open, with a street right under it."""
+    below = next(find_lines_below(sheet, phrase.row, phrase.cell.box), None)
+    return is_placeholder(phrase.cell.text) and below is not None and is_place(below[2].text)
 
 
 def _names_behind(sheet: TextSheet, phrase: Phrase, worth: float) -> Iterator[PartyName]:

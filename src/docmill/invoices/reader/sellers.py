@@ -1,4 +1,7 @@
-"""Who may have sent a sheet: letterheads, account holders, imprints and companies at its edges."""
+"""Who may have sent a sheet: letterheads, account holders, imprints and companies at its edges.
+
+And who has paid, as a receipt says.
+"""
 
 from collections.abc import Iterator
 from typing import Final
@@ -24,8 +27,10 @@ FORM: Final = 0.2
 IMPRINT: Final = 0.45  # what a name is worth in a line at the edge that says who sends
 ADDRESSED: Final = 0.25
 LARGER: Final = 0.15
+PAID: Final = 0.9
 BANK: Final = lexicon.printed_pattern("bank", r"\b", r"\b")
 _HOLDER: Final = lexicon.printed_pattern("holder", "", r"\s*:?\s+(?=\S)")
+_RECEIVED: Final = lexicon.printed_pattern("received_from", "", r"\s*:?\s+(?=\S)")
 _OWN: Final = lexicon.printed_pattern("own")
 _IMPRINT: Final = lexicon.printed_pattern("imprint")
 
@@ -56,6 +61,14 @@ def _account_holders(sheet: TextSheet) -> Iterator[PartyName]:
         label = _HOLDER.match(cell.text)
         if label and is_name(cell.text[label.end() :]):
             yield make_name(cell, label.end(), 0.6)
+
+
+def find_payers(sheet: TextSheet) -> Iterator[PartyName]:
+    """Who has paid, where a receipt says so in a sentence: `Received with thanks from ..`."""
+    for _, _, cell in sheet.cells:
+        said = _RECEIVED.match(cell.text)
+        if said and is_name(cell.text[said.end() :], given=True):
+            yield make_name(cell, said.end(), PAID)
 
 
 def _weigh_name(name: PartyName, known: dict[str, float]) -> PartyName:
