@@ -6,8 +6,12 @@ a time, by turns in two statements and in the one that does both; the median bat
 
 import argparse
 import asyncio
+import shutil
+import signal
 import statistics
-from collections.abc import Sequence
+from asyncio.subprocess import PIPE
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
 from datetime import timedelta
 from pathlib import Path
 from typing import Final
@@ -22,6 +26,8 @@ from docmill.db.pool import Connection
 from docmill.queue import claim, settle
 
 BATCHES: Final = (10, 100)
+WARM: Final = 12  # batches until nothing is planned anew
+COUNTED: Final = 20
 PLANS: Final = "SELECT sum(generic_plans), sum(custom_plans) FROM pg_prepared_statements"
 
 
@@ -34,6 +40,9 @@ def main() -> None:
         for batch in BATCHES:
             docmill_queue.fill(url, given.jobs)
             print(asyncio.run(_measure(url, batch)))
+        for batch in (1, *BATCHES) if shutil.which("perf") else ():
+            docmill_queue.fill(url, (WARM + COUNTED + 2) * batch)
+            print(asyncio.run(_count(url, batch)))
 
 
 async def _measure(url: str, batch: int) -> str:
@@ -59,6 +68,36 @@ async def _measure(url: str, batch: int) -> str:
         f" {_each(settlings, batch):.0f} us, both at once {_each(exchanges, batch):.0f} us;"
         f" planned {plans[1]} of {sum(plans)} times"
     )
+
+
+async def _count(url: str, batch: int) -> str:
+    async with await psycopg.AsyncConnection.connect(url, autocommit=True) as conn:
+        claimed = await _claim(conn, batch)
+        for _ in range(WARM):
+            claimed = await _exchange(conn, claimed, batch)
+        async with _counting(conn.info.backend_pid) as counted:
+            for _ in range(COUNTED):
+                claimed = await _exchange(conn, claimed, batch)
+    each = f"{counted[0] / COUNTED / batch / 1000:.0f}" if counted else "uncounted"
+    return f"{batch} at a time: both at once {each} thousand instructions a job"
+
+
+@asynccontextmanager
+async def _counting(pid: int) -> AsyncGenerator[list[int]]:
+    """Holds what the process has run when the block has ended; nothing where that is forbidden."""
+    counted: list[int] = []
+    words = ("perf", "stat", "-x,", "-e", "instructions", "-p", str(pid))
+    counter = await asyncio.create_subprocess_exec(*words, stderr=PIPE)
+    await asyncio.sleep(0.5)  # it says nothing when it begins
+    try:
+        yield counted
+    finally:
+        if counter.returncode is None:
+            counter.send_signal(signal.SIGINT)
+        _, told = await counter.communicate()
+        number = told.decode().split(",")[0]
+        if number.isdigit():
+            counted.append(int(number))
 
 
 async def _claim(conn: Connection, batch: int) -> list[Claimed]:
