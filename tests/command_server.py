@@ -45,9 +45,11 @@ def main(listener_fd: int) -> None:
     from docmill.cli.commands import COMMANDS  # noqa: PLC0415  only the server pays for imports
     from docmill.cli.program import load_command  # noqa: PLC0415
 
+    gc.disable()  # nearly all that imports make stays
     for name in COMMANDS:
         load_command(name)
     _load_plugins()
+    gc.enable()
     # Of what is alive now the commands share every page that no collection touches.
     gc.collect()
     gc.freeze()

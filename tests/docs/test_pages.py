@@ -3,6 +3,7 @@
 import re
 import subprocess
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Final
 
@@ -29,6 +30,7 @@ def links(page: Path) -> Iterator[str]:
     yield from LINK.findall(CODE.sub("", page.read_text("utf-8")))
 
 
+@cache
 def anchors(page: Path) -> set[str]:
     """As forges make them of headings."""
     prose = re.sub(r"^```.*?^```$", "", page.read_text("utf-8"), flags=re.MULTILINE | re.DOTALL)

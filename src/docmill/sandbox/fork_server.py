@@ -146,7 +146,9 @@ def main() -> NoReturn:
     for number in _IGNORED:
         signal.signal(number, signal.SIG_IGN)
     confine.tie_to(plan["worker"])
+    gc.disable()  # nearly all that is made while pipelines are imported stays
     loaded = installed.load_pipelines(plan["pipelines"], warm=True)
+    gc.enable()
     huge_pages.gather_memory()
     base = confine.mapped_bytes()
     confinement = confine.enclose(plan["readable"])
