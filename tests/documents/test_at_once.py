@@ -26,6 +26,7 @@ from docmill.jobs.preferences import Preferences, save_preferences
 from docmill.queue import enqueue
 from docmill.queue.enqueue import NewJob
 from sites import Site, a_pdf, part, rows, upload
+from waits import PATIENCE
 
 pytestmark = pytest.mark.anyio
 
@@ -266,7 +267,7 @@ async def listen(conn: Connection) -> None:
 
 
 async def hear(conn: Connection) -> str:
-    heard = [word.payload async for word in conn.notifies(timeout=20, stop_after=1)]
+    heard = [word.payload async for word in conn.notifies(timeout=PATIENCE, stop_after=1)]
     return heard[0]
 
 
