@@ -87,3 +87,50 @@ def test_the_third_day_of_a_line_has_a_label_of_its_own() -> None:
     facts = [(340.0, 40.0, "Factura N: A-17"), (340.0, 54.0, "Fecha: 05/03/2024")]
     data = run(paper(ROWS, TOTALS, [*SELLER, *facts, (50.0, 100.0, f"Facturado {days}")]))
     assert data["due_date"] == "2024-03-15"
+
+
+@pytest.mark.parametrize(
+    "text", ["São Paulo - SP, 01310-100", "Belo Horizonte/MG", "Curitiba - PR"]
+)
+def test_a_town_of_brazil_with_its_state_is_no_name(text: str) -> None:
+    assert not is_name(text)
+
+
+def test_a_company_in_a_town_of_brazil_is_a_name() -> None:
+    assert is_name("COMERCIAL PAPEIS - SP LTDA")
+
+
+def test_a_town_with_its_state_and_postcode_is_no_line_of_a_sender() -> None:
+    facts = [(50.0, 100.0, "Cidade"), (150.0, 100.0, "São Paulo - SP, 01310-100")]
+    under = [
+        (50.0, 88.0, "Cliente"),
+        (150.0, 88.0, "Hill Tools Ltd"),
+        (150.0, 112.0, "Boleto Azul"),
+    ]
+    data = run(paper(ROWS, TOTALS, [*SELLER, *facts, *under]))
+    assert (data["seller"]["name"], data["buyer"]["name"]) == ("Vale Works Ltd", "Hill Tools Ltd")
+
+
+def test_who_served_is_not_the_seller_under_a_letterhead() -> None:
+    head = [
+        (50.0, 40.0, "Ferretería Luna"),
+        (50.0, 52.0, "NIT 900.123.456-7"),
+        (50.0, 64.0, "Cel. 310"),
+    ]
+    facts = [(50.0, 100.0, "Cliente: Rosa Gil"), (300.0, 100.0, "Vendedor: Pedro Gómez")]
+    data = run(paper(ROWS, TOTALS, [*head, *facts]))
+    assert data["seller"]["name"] == "Ferretería Luna"
+
+
+def test_a_seller_with_an_address_under_the_name_stays_the_seller() -> None:
+    texts = [
+        *(
+            (50.0, 40.0, "Portal Ventas"),
+            (50.0, 52.0, "Tel. 0113 4"),
+            (50.0, 64.0, "www.portal.es"),
+        ),
+        *((50.0, 100.0, "Vendedor: Pedro Gómez"), (50.0, 112.0, "NIF 12345678Z")),
+        *((300.0, 100.0, "Cliente: Rosa Gil"), (300.0, 112.0, "Calle Mayor 3")),
+    ]
+    data = run(paper(ROWS, TOTALS, texts))
+    assert data["seller"]["name"] == "Pedro Gómez"

@@ -187,7 +187,10 @@ _NOT_NAME: Final = lexicon.lowered_pattern(lexicon.printed_words("not_name"))
 _SAMPLE: Final = lexicon.printed_pattern("sample", r"(?<=\w )", r"$")
 _NOT_COMPANY: Final = lexicon.printed_pattern("not_company", "", r"\b")
 _PLACEHOLDER: Final = lexicon.printed_pattern("placeholder", r"[\[<{(]?", r"[\]>})]?")
-_TOWN: Final = re.compile(r"[^\d,]+, (?:[A-Z]{2,3}\.? )?\d{4,6}(?:-\d{4})?(?:,? [A-Z][\w. ]+)?")
+_TOWN: Final = re.compile(
+    r"[^\d,]+, (?:[A-Z]{2,3}\.? )?\d{4,6}(?:-\d{4})?(?:,? [A-Z][\w. ]+)?"
+    rf"|[^\d,/]+?\s?[/–-]\s?{lexicon.printed_words('state')}(?:\W+(?:CEP\W*)?\d{{5}}-?\d{{3}})?"
+)
 FORM_ONLY: Final = re.compile(
     rf"(?!Company|Firma|Verlag)(?:(?:{COMPANY.pattern})[\s&.,]*(?:de )?)+"
 )
@@ -282,7 +285,7 @@ def is_name(text: str, *, given: bool = False) -> bool:
     if _is_labelling(bare) or _POSTCODE.search(bare) or FORM_ONLY.fullmatch(bare):
         return False
     if not (company or given) and (
-        _PLACE.match(bare) or (len(parts) == 2 and _FIGURES.search(parts[1]))
+        is_town(text) or _PLACE.match(bare) or (len(parts) == 2 and _FIGURES.search(parts[1]))
     ):
         return False
     if set(bare) & set("@:?") or _names_street(text.lower().lstrip(" -–")) or bare[0].isdigit():
@@ -396,7 +399,7 @@ def _is_label(text: str) -> bool:
 
 
 def is_town(text: str) -> bool:
-    """Whether a line is a town, its state and a postcode: `Dover, DE 19901`."""
+    """Whether a line is a town and its state: `Dover, DE 19901`, `Curitiba - PR`."""
     return _TOWN.fullmatch(text) is not None
 
 

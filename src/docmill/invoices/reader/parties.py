@@ -20,12 +20,13 @@ from docmill.invoices.reader.names import (
     is_place,
     is_placeholder,
     is_sample_name,
+    is_town,
     list_names,
     make_name,
     split_parts,
 )
 from docmill.invoices.reader.ranking import NameSources, Weights, load_weights, rank_parties
-from docmill.invoices.reader.sellers import BANK, find_payers, find_sellers
+from docmill.invoices.reader.sellers import BANK, find_payers, find_sellers, is_salesman
 from docmill.invoices.reader.tax_numbers import find_tax_ids
 from docmill.reading import labels
 from docmill.reading.labels import (
@@ -146,6 +147,7 @@ def collect_names(sheet: TextSheet, phrases: list[Phrase], skipped: frozenset[in
     senders = list(_sender_lines(sheet))
     lower = max(skipped, default=len(sheet.rows))
     sold_by, billed = _names_by_label(sheet, phrases, lower)
+    sold_by = [name for name in sold_by if not is_salesman(sheet, name, blocks)]
     owners = [*_labelled_names(sheet, phrases, lexicon.OWNER, OWNED)]
     banked = [name for name in owners if _is_by_bank(sheet, name)]
     billed += [name for name in owners if name not in banked]
@@ -456,9 +458,10 @@ def _sender_lines(sheet: TextSheet) -> Iterator[tuple[TextRow, TextCell]]:
             return
         for cell in row.cells:
             parts = split_parts(cell.text)
-            placed = any(char.isdigit() for part in parts[1:] for char in part)
-            enough = 3 <= len(parts) <= 6 and placed and len(cell.text) < 140
-            if enough and not _CONTACT.search(cell.text) and is_name(parts[0]):
+            figures = any(char.isdigit() for part in parts[1:] for char in part)
+            enough = 3 <= len(parts) <= 6 and figures and len(cell.text) < 140
+            placed = is_town(cell.text) or not is_name(parts[0])
+            if enough and not placed and not _CONTACT.search(cell.text):
                 yield row, cell
 
 

@@ -11,9 +11,12 @@ from docmill.invoices.reader.names import (
     AddressBlock,
     PartyName,
     find_domains,
+    find_row,
     is_known_by,
     is_name,
+    is_place,
     is_prose,
+    is_taxed,
     is_town,
     list_names,
     lists_services,
@@ -21,7 +24,7 @@ from docmill.invoices.reader.names import (
     split_parts,
 )
 from docmill.reading import dates, labels
-from docmill.reading.labels import TextCell, TextRow, TextSheet, names_company
+from docmill.reading.labels import TextCell, TextRow, TextSheet, find_below, names_company
 
 FORM: Final = 0.2
 IMPRINT: Final = 0.45  # what a name is worth in a line at the edge that says who sends
@@ -53,6 +56,27 @@ def find_sellers(
         found += _letterhead_names(sheet, block, {labels.squeeze(name.text) for name in own})
     found += [name for name in companies if name.score < IMPRINT]
     yield from (_weigh_name(name, known) for name in found)
+
+
+def is_salesman(sheet: TextSheet, name: PartyName, blocks: list[AddressBlock]) -> bool:
+    """Whether a label calls somebody seller who only served, under the letterhead of a firm.
+
+    Of a firm that sells an address or a number follows.
+    """
+    row = find_row(sheet, name.cell)
+    if row is None or names_company(name.text):
+        return False
+    before = [cell.text for cell in row.cells if cell.box.x1 <= name.cell.box.x0][-1:]
+    label = name.cell.text[: name.start] or "".join(before)
+    if not lexicon.SALESMAN.fullmatch(labels.squeeze(label)):
+        return False
+    if any(
+        is_place(cell.text) or is_taxed(cell.text) for _, cell in find_below(sheet, row, name.box)
+    ):
+        return False
+    top = name.cell.box.y0
+    over = (block for block in blocks if block.cells[-1].box.y1 <= top and block.contact_weight)
+    return any(is_name(block.cells[0].text) for block in over)
 
 
 def _account_holders(sheet: TextSheet) -> Iterator[PartyName]:
