@@ -134,3 +134,15 @@ def test_a_seller_with_an_address_under_the_name_stays_the_seller() -> None:
     ]
     data = run(paper(ROWS, TOTALS, texts))
     assert data["seller"]["name"] == "Pedro Gómez"
+
+
+def test_below_the_label_of_a_grid_stands_the_next_label_and_no_name() -> None:
+    rows = [("Cliente", "Hill Tools Ltd"), ("Anschrift", "Leeds"), ("Kasse", "Boleto Azul")]
+    texts = [
+        (x, 90.0 + 12 * at, text)
+        for at, pair in enumerate(rows)
+        for x, text in zip((50.0, 130.0), pair, strict=True)
+    ]
+    own = [(50.0, 40.0, "Vale Works Ltd"), (50.0, 126.0, "Vale Works Ltd - VAT 4711")]
+    data = run(paper(ROWS, TOTALS, [*own, *texts]))
+    assert (data["seller"]["name"], data["buyer"]["name"]) == ("Vale Works Ltd", "Hill Tools Ltd")

@@ -13,6 +13,7 @@ from docmill.invoices.reader.lexicon import GOODS_PARTY, SHIP
 from docmill.reading import dates, labels
 from docmill.reading.labels import (
     COMPANY,
+    Phrase,
     TextCell,
     TextRow,
     TextSheet,
@@ -24,6 +25,7 @@ from docmill.reading.screens import find_any, make_screen, split_at_edges
 
 MAX_BLOCK_LINES: Final = 12
 ALIGNED: Final = 4.0
+GRID: Final = 2.0  # points between the edges of cells in one column of a form
 LEADING: Final = 1.9
 _ADDRESS: Final = lexicon.lowered_pattern(
     r"(?<!\d)(?:[A-Z]{1,2}-)?\d{5}(?!\d)|(?<!\d)\d{4} [A-Z]|\d{3} \d{2} |"
@@ -423,6 +425,15 @@ def find_lines_below(
             if near or (cell.box.x0 < box.x1 and cell.box.x1 > box.x0):
                 yield other, column, cell
                 break
+
+
+def heads_grid(sheet: TextSheet, phrase: Phrase, value: TextCell) -> bool:
+    """Whether the row below has a label and a value at the same edges, as the grid of a form."""
+    at = phrase.row.index + 1
+    below = [cell for row in sheet.rows[at : at + 1] for cell in row.cells]
+    heads = [cell.text for cell in below if abs(cell.box.x0 - phrase.cell.box.x0) < GRID]
+    beside = any(abs(cell.box.x0 - value.box.x0) < GRID for cell in below)
+    return beside and bool(heads) and not (is_name(heads[0]) or is_place(heads[0]))
 
 
 def find_domains(sheet: TextSheet) -> dict[str, float]:

@@ -16,6 +16,7 @@ from docmill.invoices.reader.names import (
     find_lines_below,
     find_row,
     has_street,
+    heads_grid,
     is_name,
     is_place,
     is_placeholder,
@@ -365,6 +366,7 @@ def _names_behind(sheet: TextSheet, phrase: Phrase, worth: float) -> Iterator[Pa
         colon = ":" in (phrase.cell.text[phrase.end - 1], *_signs_before(phrase, spot))
         if is_name(spot.text, given=colon) and not _OTHER_LABEL.match(spot.text):
             away = 0.2 if spot.where is Where.BESIDE and not colon else 0.0
+            away = 0.0 if away and heads_grid(sheet, phrase, spot.cell) else away
             yield make_name(spot.cell, spot.start, worth - away)
             if not away:
                 return
