@@ -6,7 +6,8 @@ A page is `eval/billers/NAME.html`: what it is about (TOML between two lines of 
 with `{{value}}` and `[[lines]] .. [[/lines]]`. Firms and goods of a country are in `pools.toml`.
 `is_held` says which pages were never looked at while the reader was made. A `round` is the pages
 that were written and scored together: 2 and 3 are those of decision 68, of which 3 is all
-open, 4 those of decision 74, 5 and 6 those of decision 78, of which 6 is all open.
+open, 4 those of decision 74, 5 and 6 those of decision 78, of which 6 is all
+open, 9 and 12 those of decision 86.
 """
 
 import argparse

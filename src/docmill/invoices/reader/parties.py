@@ -491,6 +491,8 @@ def _addressed_names(sheet: TextSheet, blocks: list[AddressBlock]) -> Iterator[P
     """Address blocks in the upper half that look like nobody's own letterhead."""
     for block in blocks:
         first = next(iter(list_names(block.cells)), None)
+        if is_sample_name(block.cells[0].text) and all(is_place(c.text) for c in block.cells[1:3]):
+            first = block.cells[0]
         if not first or first.page > 1 or first.box.y0 > 0.5 * sheet.height(1):
             continue
         if block.has_address and not block.is_delivery:

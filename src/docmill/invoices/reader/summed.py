@@ -22,13 +22,19 @@ Placed = tuple[TextRow, PrintedNumber]
 def find_summed_lines(sheet: TextSheet) -> LineTable:
     """The rows right above a net or a total whose amounts come to it; the longest such run."""
     amounts = find_amounts(sheet, frozenset())
-    taxed = any(item.role in _TAXED and item.weight > 0.5 for item in amounts)
+    # a sum over the first tax is a net, whatever it is called
+    taxed = [item.figure.row for item in amounts if item.role in _TAXED and item.weight > 0.5]
+    first = min(taxed, default=len(sheet.rows))
     sums = [
         item
         for item in amounts
         if item.role in _SUMS and item.weight > 0.5 and item.value > 0 and item.figure.is_marked
     ]
-    runs = [run for item in sums[:MOST_SUMS] for run in _find_runs(sheet, item, taxed=taxed)]
+    runs = [
+        run
+        for item in sums[:MOST_SUMS]
+        for run in _find_runs(sheet, item, taxed=item.figure.row > first)
+    ]
     best: Sequence[Placed] = max(runs, key=len, default=())
     if not best:
         return LineTable()
