@@ -289,15 +289,29 @@ class PlacedRow:
         return self.numbers[last] if last >= 0 else None
 
 
+FittedFigure = tuple[PrintedNumber, list[int]]
+
+
 def place_numbers(header: Header, rows: Sequence[TextRow], mark: DecimalMark) -> list[PlacedRow]:
     """Every row with its numbers in their columns: by the headings, then by each other's edges."""
     edges: dict[int, ColumnEdges] = {}
     placed: list[PlacedRow] = []
-    found = [_find_counts(row, find_figures(row, mark)) for row in rows]
+    found = [(row, _fit_columns(header, row, mark)) for row in rows]
     for _ in range(2):
-        placed = [_place_row(header, *pair, edges) for pair in zip(rows, found, strict=True)]
+        placed = [_place_row(header, row, figures, edges) for row, figures in found]
         edges = _measure_edges(placed)
     return placed
+
+
+def _fit_columns(header: Header, row: TextRow, mark: DecimalMark) -> list[FittedFigure]:
+    """The numbers of a row, each with the columns whose kind it is of."""
+    wordless = [
+        (index, column) for index, column in enumerate(header.columns) if column.kind not in WORDY
+    ]
+    return [
+        (figure, [index for index, column in wordless if _kind_fits(column, figure)])
+        for figure in _find_counts(row, find_figures(row, mark))
+    ]
 
 
 def _find_counts(row: TextRow, found: list[PrintedNumber]) -> list[PrintedNumber]:
@@ -339,25 +353,28 @@ def _list_columns(placed: Sequence[PlacedRow]) -> dict[int, list[PrintedNumber]]
 
 
 def _place_row(
-    header: Header, row: TextRow, found: list[PrintedNumber], edges: dict[int, ColumnEdges]
+    header: Header, row: TextRow, fitted: list[FittedFigure], edges: dict[int, ColumnEdges]
 ) -> PlacedRow:
     """The cheapest way to put a row's numbers into columns from left to right."""
-    if not found:
+    if not fitted:
         return PlacedRow(row, {}, ())
-    columns = header.columns
-    costs = [
-        [_misfit(header, index, figure, edges.get(index)) for index in range(len(columns))]
-        for figure in found
-    ]
-    width = len(columns)
+    width = len(header.columns)
+    costs: list[list[float]] = []
+    for figure, fits in fitted:
+        own = [FAR * 4] * width
+        for index in fits:
+            own[index] = _misfit(header, index, figure, edges.get(index))
+        costs.append(own)
+    found = [figure for figure, _ in fitted]
     table = [[0.0] * (width + 1) for _ in range(len(found) + 1)]
     for at in range(1, len(found) + 1):
         above, own, cost = table[at - 1], table[at], costs[at - 1]
         own[0] = at * LEFT_OUT
         for index in range(1, width + 1):
-            own[index] = min(
-                own[index - 1], above[index] + LEFT_OUT, above[index - 1] + cost[index - 1]
-            )
+            best, left_out = own[index - 1], above[index] + LEFT_OUT
+            placed = above[index - 1] + cost[index - 1]
+            best = min(best, left_out)
+            own[index] = min(best, placed)
     return _trace_back(row, found, costs, table)
 
 
@@ -380,10 +397,8 @@ def _trace_back(
 
 
 def _misfit(header: Header, index: int, figure: PrintedNumber, edges: ColumnEdges | None) -> float:
-    """How badly a number fits a column."""
+    """How badly a number fits a column of its kind."""
     column = header.columns[index]
-    if column.kind in WORDY or not _kind_fits(column, figure):
-        return FAR * 4
     x0, x1, left, right = figure.box.x0, figure.box.x1, column.x0, column.x1
     off = min(abs(x0 - left), abs(x1 - right), abs(x0 + x1 - left - right) / 2)
     if edges:
