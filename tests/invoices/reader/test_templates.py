@@ -6,7 +6,7 @@ import pytest
 
 from docmill.invoices.reader.names import is_name, is_placeholder, is_town
 from eval.pdf import make_pdf
-from invoice_pdfs import paper, run
+from invoice_pdfs import HEADINGS, paper, row, run
 
 ROWS = [("1", "Paper A4", "10", "50.00", "500.00")]
 TOTALS = [("Subtotal", "500.00"), ("VAT 20%", "100.00"), ("Total", "600.00")]
@@ -145,3 +145,10 @@ def test_a_town_with_a_postcode_behind_a_comma_is_no_name() -> None:
 
 def test_the_day_of_payment_is_that_of_a_receipt_which_has_no_other() -> None:
     assert read_head([(420.0, 54.0, "Date paid: 7 June 2024")])["issue_date"] == "2024-06-07"
+
+
+def test_a_tax_that_a_total_includes_is_the_tax() -> None:
+    texts = [*row(180, *HEADINGS), *row(196, *ROWS[0])]
+    foot = [(440.0, 224.0, "Total £500.00"), (440.0, 238.0, "Includes VAT of £83.33")]
+    totals = run(make_pdf([[*SELLER, *FACTS, *texts, *foot]]))["totals"]
+    assert (totals["tax"], totals["gross"]) == ("83.33", "500.00")

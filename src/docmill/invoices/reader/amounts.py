@@ -143,6 +143,7 @@ LONG: Final = 6
 _CONTEXT: Final = re.compile(
     rf"(?:\b{lexicon.amount_words('context')}|(?<!\w)[x×*@])\s*$", re.IGNORECASE
 )
+_INCLUDING: Final = re.compile(rf"\W*{lexicon.amount_words('including')}\b[^%]*", re.IGNORECASE)
 _MONEY_SIGN: Final = re.compile(
     rf"(?<!\w)(?:[A-Z]{{0,3}}[$€£¥₹]|{'|'.join(sorted(CODES))}|[Rr][ps]|RM|S?Fr|K[čc]|zł|Ft|kr|F?CFA)"
     r"(?!\w)\.?"
@@ -179,7 +180,7 @@ def _row_amounts(sheet: TextSheet, row: TextRow) -> Iterator[LabelledAmount]:
     inside = [figure for figure in find_figures(row, sheet.mark) if _is_money(figure)]
     for at, figure in enumerate(inside):
         label = _own_clause(inside[:at], figure) or find_amount_label(row, figure)
-        if _CONTEXT.search(label):
+        if _CONTEXT.search(label) and not _INCLUDING.fullmatch(label):
             continue
         label = label if len(label) <= PROSE else ""
         follower = inside[at + 1] if at + 1 < len(inside) else None
