@@ -143,7 +143,7 @@ LONG: Final = 6
 _CONTEXT: Final = re.compile(
     rf"(?:\b{lexicon.amount_words('context')}|(?<!\w)[x×*@])\s*$", re.IGNORECASE
 )
-_INCLUDING: Final = re.compile(rf"\W*{lexicon.amount_words('including')}\b[^%]*", re.IGNORECASE)
+_INCLUDING: Final = re.compile(rf"\W*{lexicon.amount_words('tax_inside')}\b[^%]*", re.IGNORECASE)
 _MONEY_SIGN: Final = re.compile(
     rf"(?<!\w)(?:[A-Z]{{0,3}}[$€£¥₹]|{'|'.join(sorted(CODES))}|[Rr][ps]|RM|S?Fr|K[čc]|zł|Ft|kr|F?CFA)"
     r"(?!\w)\.?"
