@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from docmill.invoices.reader.names import is_name, is_placeholder, is_town
+from docmill.reading.labels import names_company
 from eval.pdf import make_pdf
 from invoice_pdfs import HEADINGS, paper, row, run
 
@@ -152,3 +153,57 @@ def test_a_tax_that_a_total_includes_is_the_tax() -> None:
     foot = [(440.0, 224.0, "Total £500.00"), (440.0, 238.0, "Includes VAT of £83.33")]
     totals = run(make_pdf([[*SELLER, *FACTS, *texts, *foot]]))["totals"]
     assert (totals["tax"], totals["gross"]) == ("83.33", "500.00")
+
+
+def test_the_year_of_the_day_of_payment_is_no_amount() -> None:
+    texts = [(420.0, 68.0, "Payment due June 19, 2024"), (440.0, 250.0, "Total due $500.00")]
+    lines = [(50.0, 214.0, "Retouching"), (440.0, 214.0, "$500.00")]
+    assert run(make_pdf([[*SELLER, *FACTS, *texts, *lines]]))["totals"]["gross"] == "500.00"
+
+
+def test_lines_without_a_heading_come_to_what_is_due() -> None:
+    texts = [
+        *((50.0, 214.0, "Half-day session"), (480.0, 214.0, "$450.78")),
+        *((50.0, 228.0, "Retouching"), (480.0, 228.0, "$100.22")),
+        *((400.0, 250.0, "Total due"), (480.0, 250.0, "$551.00")),
+    ]
+    lines = run(make_pdf([[*SELLER, *FACTS, *texts]]))["lines"]
+    assert [line["amount"] for line in lines] == ["450.78", "100.22"]
+
+
+def test_who_a_paper_is_for_stands_in_the_line_over_an_address() -> None:
+    texts = [(50.0, 100.0, "Invoice for Delta Yard"), (50.0, 112.0, "Dover, DE 19901")]
+    assert read_names([*SELLER, *texts])[1] == "Delta Yard"
+    texts = [(50.0, 100.0, "Invoice for Garden Works"), (50.0, 112.0, "All prices in dollars")]
+    assert read_names([*SELLER, *texts])[1] != "Garden Works"
+
+
+def test_the_line_over_an_attention_is_the_buyer() -> None:
+    buyer = [
+        *((50.0, 40.0, "Corner Diner"), (50.0, 52.0, "Attention: Tom Reed")),
+        *((50.0, 64.0, "7 Dock Court"), (50.0, 76.0, "Newtown NSW 2042")),
+    ]
+    seller = [
+        *((300.0, 40.0, "Vale Electrical"), (300.0, 52.0, "18 Station Street")),
+        (300.0, 64.0, "Broome WA 6725"),
+    ]
+    assert read_names([*buyer, *seller]) == ("Vale Electrical", "Corner Diner")
+
+
+def test_the_title_of_a_paper_is_no_name_whatever_it_is_for() -> None:
+    assert not is_name("RENT INVOICE")
+    assert not is_name("Home Repair Invoice")
+
+
+def test_who_lets_is_the_seller_of_a_rent() -> None:
+    texts = [
+        *((50.0, 100.0, "Landlord / Agent"), (50.0, 112.0, "Delta Yard"), (50.0, 124.0, "9 Road")),
+        *((300.0, 100.0, "Tenant"), (300.0, 112.0, "Vale Coffee"), (300.0, 124.0, "7 Street")),
+    ]
+    assert read_names(texts) == ("Delta Yard", "Vale Coffee")
+
+
+def test_a_county_is_no_company() -> None:
+    assert not names_company("Harbour Park, Westport, Co. Mayo")
+    assert names_company("Smith & Co. Leeds")
+    assert names_company("Vale Trading Co.")

@@ -9,7 +9,7 @@ from typing import Final
 
 from docmill.invoices.reader import lexicon
 from docmill.invoices.reader.layout import PrintedNumber, find_figures
-from docmill.reading import labels
+from docmill.reading import dates, labels
 from docmill.reading.labels import TextCell, TextRow, TextSheet
 from docmill.reading.numbers import CODES
 from docmill.reading.pages import Box
@@ -178,6 +178,7 @@ def find_amounts(sheet: TextSheet, skipped: frozenset[int]) -> list[LabelledAmou
 
 def _row_amounts(sheet: TextSheet, row: TextRow) -> Iterator[LabelledAmount]:
     inside = [figure for figure in find_figures(row, sheet.mark) if _is_money(figure)]
+    inside = [figure for figure in inside if not _is_of_date(figure)]
     for at, figure in enumerate(inside):
         label = _own_clause(inside[:at], figure) or find_amount_label(row, figure)
         if _CONTEXT.search(label) and not _INCLUDING.fullmatch(label):
@@ -231,6 +232,14 @@ def _is_part_of_words(figure: PrintedNumber) -> bool:
 
 def _is_money(figure: PrintedNumber) -> bool:
     return not figure.number.percent and len(figure.text.replace(" ", "")) <= 24
+
+
+def _is_of_date(figure: PrintedNumber) -> bool:
+    """Whether bare figures are the day or the year of a date, as in `Payment due May 29, 2025`."""
+    if figure.is_marked:
+        return False
+    at = figure.number.start
+    return any(day.start <= at < day.end for day in dates.find_dates(figure.cell.text))
 
 
 def find_amount_label(row: TextRow, figure: PrintedNumber) -> str:

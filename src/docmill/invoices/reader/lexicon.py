@@ -123,6 +123,7 @@ LABELS: Final = LabelSet(  # every pattern that `match_labels` is given: else it
     )
 )
 NAME_COLON: Final = printed_pattern("label_colon", "", r"\s?:")
+FOR_ATTENTION: Final = printed_pattern("for_attention", "", r"\s?:?\s+(?=\S)")
 ATTENTION: Final = printed_pattern("attention", "", r"\s?:?\s+(?=\S)")
 HEADINGS: Final = _WORDS.words("invoice column")
 COURTESIES: Final = frozenset(_WORDS.phrases("invoice name", "courtesy"))

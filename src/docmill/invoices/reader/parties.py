@@ -28,7 +28,14 @@ from docmill.invoices.reader.names import (
     split_parts,
 )
 from docmill.invoices.reader.ranking import NameSources, Weights, load_weights, rank_parties
-from docmill.invoices.reader.sellers import BANK, find_payers, find_sellers, is_salesman
+from docmill.invoices.reader.sellers import (
+    BANK,
+    find_addressees,
+    find_attended,
+    find_payers,
+    find_sellers,
+    is_salesman,
+)
 from docmill.invoices.reader.tax_numbers import find_tax_ids
 from docmill.reading import labels
 from docmill.reading.labels import (
@@ -99,7 +106,8 @@ def collect_names(sheet: TextSheet, phrases: list[Phrase], skipped: frozenset[in
     owners = [*_labelled_names(sheet, phrases, lexicon.OWNER, OWNED)]
     banked = [name for name in owners if _is_by_bank(sheet, name)]
     billed += [name for name in owners if name not in banked]
-    billed += list(find_payers(sheet))
+    billed += [*find_payers(sheet), *find_addressees(sheet)]
+    billed += [] if billed or sold_by else list(find_attended(sheet, blocks))
     holders = [*_labelled_names(sheet, phrases, lexicon.HOLDER, 0.6), *banked]
     buyers = [*billed, *_names_under_sender(sheet, senders), *_addressed_names(sheet, blocks)]
     sellers = [*sold_by, *(make_name(cell, 0, 0.85) for _, cell in senders)]

@@ -4,6 +4,7 @@ And who has paid, as a receipt says.
 """
 
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Final
 
 from docmill.invoices.reader import lexicon
@@ -11,6 +12,7 @@ from docmill.invoices.reader.names import (
     AddressBlock,
     PartyName,
     find_domains,
+    find_lines_below,
     find_row,
     is_known_by,
     is_name,
@@ -31,9 +33,11 @@ IMPRINT: Final = 0.45  # what a name is worth in a line at the edge that says wh
 ADDRESSED: Final = 0.25
 LARGER: Final = 0.15
 PAID: Final = 0.9
+ADDRESSEE: Final = 0.5  # of the page: how far down an address to write to stands
 BANK: Final = lexicon.printed_pattern("bank", r"\b", r"\b")
 _HOLDER: Final = lexicon.printed_pattern("holder", "", r"\s*:?\s+(?=\S)")
 _RECEIVED: Final = lexicon.printed_pattern("received_from", "", r"\s*:?\s+(?=\S)")
+_MADE_FOR: Final = lexicon.printed_pattern("made_for", "", r"\s+(?=\S)")
 _OWN: Final = lexicon.printed_pattern("own")
 _IMPRINT: Final = lexicon.printed_pattern("imprint")
 
@@ -93,6 +97,31 @@ def find_payers(sheet: TextSheet) -> Iterator[PartyName]:
         said = _RECEIVED.match(cell.text)
         if said and is_name(cell.text[said.end() :], given=True):
             yield make_name(cell, said.end(), PAID)
+
+
+def find_addressees(sheet: TextSheet) -> Iterator[PartyName]:
+    """Whom a line without a colon says the paper is for, over where that is.
+
+    `Invoice for Initech Corp` is, `Invoice for services` is not.
+    """
+    for row, _, cell in sheet.cells:
+        said = _MADE_FOR.match(cell.text)
+        if not said or cell.page > 1 or not is_name(cell.text[said.end() :]):
+            continue
+        below = next((other.text for _, _, other in find_lines_below(sheet, row, cell.box)), "")
+        parts = split_parts(cell.text[said.end() :])
+        if is_town(below) or is_place(below) or any(map(is_place, parts[1:])):
+            yield make_name(cell, said.end(), PAID)
+
+
+def find_attended(sheet: TextSheet, blocks: list[AddressBlock]) -> Iterator[PartyName]:
+    """The line over `Attention: somebody` is who gets the paper."""
+    for block in blocks:
+        for over, cell in pairwise(block.cells):
+            upper = over.page == 1 and over.box.y1 < ADDRESSEE * sheet.height(1)
+            attended = upper and lexicon.FOR_ATTENTION.match(cell.text)
+            if attended and not block.is_delivery and is_name(over.text, given=True):
+                yield make_name(over, 0, PAID)
 
 
 def _weigh_name(name: PartyName, known: dict[str, float]) -> PartyName:

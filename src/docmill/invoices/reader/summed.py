@@ -13,7 +13,7 @@ ALIGNED: Final = 4.0  # points: how far the edges of one column may lie apart
 REACH: Final = 60  # rows above a sum
 LETTERS: Final = 3
 MOST_SUMS: Final = 8
-_SUMS: Final = frozenset({"net", "gross"})
+_SUMS: Final = frozenset({"net", "gross", "due"})
 _TAXED: Final = frozenset({"net", "tax", "base"})
 
 Placed = tuple[TextRow, PrintedNumber]
