@@ -13,8 +13,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
+from docmill.core.promise import UNLIKELY
 from docmill.core.scoring import JudgedValue
-from docmill.trades.confidence import KINDS, TradeDescriber
+from docmill.trades.confidence import KINDS, PROMISED, TradeDescriber
 from docmill.trades.doubts import find_certain
 from docmill.trades.scoring import judge_trades
 from eval.calibrating import DocumentTruth, FitRow
@@ -73,13 +74,22 @@ def list_rows(reading: Reading) -> Iterator[FitRow]:
 def judge_documents(readings: Sequence[Reading]) -> dict[str, DocumentTruth]:
     found: dict[str, DocumentTruth] = {}
     for reading in readings:
+        known = TradeDescriber.of(reading.data, [text for *_, text in reading.texts])
         for index, values in judge_each(reading).items():
             wrong = sum(not each.right for each in values)
-            clean = not find_certain(reading.data, index)
+            clean = not find_certain(reading.data, index) and not has_guess(known, index)
             found[name_trade(reading, index)] = DocumentTruth(
                 clean, wrong, len(values), reading.label, reading.held
             )
     return found
+
+
+def has_guess(known: TradeDescriber, index: int) -> bool:
+    """Whether a value is never sure enough for the rule, though the truth may not judge it: of a
+    trade that the truth does not know it judges the direction alone."""
+    trade = known.data["trades"][index]
+    read = (name for name in PROMISED if trade.get(name) is not None)
+    return any(known.find_limit(index, name) < UNLIKELY for name in read)
 
 
 def name_trade(reading: Reading, index: int) -> str:

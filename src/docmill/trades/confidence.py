@@ -38,6 +38,8 @@ USUAL_GAP: Final = range(6)  # days from the trade to its settlement
 NAMED: Final = 0.95  # the reader's score of a day that words call the trade's
 HINTED: Final = 0.79  # under it nothing but its place speaks for a day
 TURNED: Final = 0.93  # under it a rate, a sum after costs or a mere label gives the notional
+GUESSED: Final = 0.5  # the reader's word for a day for which next to nothing speaks
+REFUSED: Final = 0.45  # less than the promise approves
 LEAST_SURE: Final = {"trade_date": HINTED, "notional": TURNED}
 UNSURE: Final = 0.89
 CLOSE: Final = 10  # days: so near, another date may be the trade's
@@ -116,11 +118,13 @@ class TradeDescriber:
     def find_limit(self, index: int, name: str) -> float:
         """A code that fails its own check, and a direction that no word tells, are never surer
         than the reader calls them. A day that only its place speaks for, and a notional that no
-        product of printed numbers gives, are never sure."""
+        product of printed numbers gives, are never sure; a day that is a guess is not approved."""
         own = self._seen(index, name)["confidence"]
         wrong = name == "isin" and not is_isin(self.data["trades"][index]["isin"])
         if wrong or (name == "direction" and own <= UNSAID):
             return own
+        if name == "trade_date" and own <= GUESSED:
+            return min(own, REFUSED)
         return UNSURE if own < LEAST_SURE.get(name, 0.0) else 1.0
 
     def _seen(self, index: int, name: str) -> Json:

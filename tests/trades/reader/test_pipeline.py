@@ -109,6 +109,14 @@ def test_the_threshold_decides_which_trades_wait() -> None:
     assert run(*GERMAN, review_threshold=1.0).rows["trades"][0]["needs_review"] is True
 
 
+def test_a_trade_whose_day_is_a_guess_waits_for_a_person() -> None:
+    undated = (line for line in GERMAN if "2024" not in line)
+    output = run(*undated, "Frankfurt, 05.03.2024")
+    assert the_trade(output)["trade_date"] == "2024-03-05"
+    assert output.data["promise"]["approved_by"] is None
+    assert run(*GERMAN).data["promise"]["approved_by"]
+
+
 def test_an_isin_whose_check_figure_is_wrong_is_not_believed() -> None:
     wrong = tuple(line.replace("DE0007236101", "DE0007236102") for line in GERMAN)
     output = run(*wrong)

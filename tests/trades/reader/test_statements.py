@@ -88,3 +88,51 @@ def test_labels_are_no_names(word: str) -> None:
 
 def test_words_of_a_name_are_no_labels() -> None:
     assert not any(map(is_label, ["Nestle", "Siemens", "Holdings", "iShares", "World"]))
+
+
+GROUPED = (
+    "Umsätze", "Frankfurt, 01.03.2024",
+    "Handelstag 06.02.2024",
+    "Kauf 12,5 Alpha Fonds zu 40,00 EUR 500,00 EUR",
+    "Verkauf 3 Beta Fonds zu 20,00 EUR 60,00 EUR",
+    "Handelstag 07.02.2024",
+    "Kauf 7 Alpha Fonds zu 41,00 EUR 287,00 EUR",
+    "Handelstag 22.02.2024",
+    "Verkauf 10 Beta Fonds zu 21,50 EUR 215,00 EUR",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("named", ["Handelstag ", ""])
+def test_trades_that_are_grouped_by_days_are_of_the_day_above_them(named: str) -> None:
+    trades = read_lines(*(line.replace("Handelstag ", named) for line in GROUPED))
+    assert [(t["quantity"], t["trade_date"]) for t in trades] == [
+        ("12.5", "2024-02-06"), ("3", "2024-02-06"), ("7", "2024-02-07"), ("10", "2024-02-22"),
+    ]  # fmt: skip
+
+
+def test_days_below_their_trades_are_no_headings() -> None:
+    trades = read_lines(
+        "Umsätze", "Frankfurt, 01.03.2024",
+        "Kauf 12,5 Alpha Fonds zu 40,00 EUR 500,00 EUR", "Handelstag 06.02.2024",
+        "Verkauf 3 Beta Fonds zu 20,00 EUR 60,00 EUR", "Handelstag 07.02.2024",
+        "Kauf 7 Alpha Fonds zu 41,00 EUR 287,00 EUR", "Handelstag 22.02.2024",
+    )  # fmt: skip
+    assert [t["trade_date"] for t in trades] == ["2024-02-06", "2024-02-07", "2024-02-22"]
+
+
+@pytest.mark.parametrize("stamp", ["01.03.2024", "Frankfurt, 01.03.2024"])
+def test_a_day_that_every_page_repeats_is_no_heading(stamp: str) -> None:
+    trades = read_lines("Umsätze", stamp, *GROUPED[2:4], stamp, *GROUPED[4:])
+    assert [t["trade_date"] for t in trades] == [
+        "2024-02-06", "2024-02-06", "2024-02-07", "2024-02-22",
+    ]  # fmt: skip
+
+
+def test_the_letter_of_a_share_class_belongs_to_the_name() -> None:
+    trades = read_lines(
+        "Umsätze",
+        "Datum Art Fonds Anteile Preis Betrag",
+        "06.02.2024 Kauf Meridiem Fonds R 12,50 40,00 500,00 EUR",
+        "07.02.2024 Verkauf Meridiem Fonds R 10,25 40,00 410,00 EUR",
+    )
+    assert {trade["name"] for trade in trades} == {"Meridiem Fonds R"}

@@ -24,6 +24,8 @@ PROSE: Final = 9
 WEAK: Final = 3.0
 DISTANCE: Final = 0.04
 SURE: Final = ((9.5, 0.96), (8.0, 0.9), (4.5, 0.8), (2.5, 0.65), (0.0, 0.5))
+WORDED: Final = 0.9  # how sure a day above several trades is, if words call it that of trades
+PLACED: Final = 0.8  # or if it only stands there
 _LAST: Final = 40  # letters before a date that may name it
 CERTAIN: Final = 10.0  # words name the day on which a deal was done
 NAMED: Final = 4.9  # from this score on words say what a day is, and its place says no more
@@ -39,6 +41,9 @@ PERIOD: Final = -3.0
 SATURDAY: Final = 5
 _BETWEEN: Final = re.compile(r"\s*(?:[-–—]|\b[a-zà-ÿ]{1,4}\b)\s*")
 _LABEL: Final = re.compile(r"[^\W\d_]{3} [^\W\d_]{2}|[^\W\d_]{6}")  # words that name a day
+_WORD: Final = re.compile(r"[^\W\d_]{2,}")
+HEADING_WORDS: Final = 4  # beside its day: `Dealt on Tuesday`
+FOLLOWING: Final = 3  # rows below a record in which its own day would stand
 _TOWN: Final = re.compile(r"^[^\W\d_][\w .'-]{2,24},\s*(?:[a-z]{2,3} )?$")
 
 
@@ -50,6 +55,49 @@ class DateCandidate:
     day: Day
     score: float
     settles: bool
+
+
+def find_headings(
+    rows: Sequence[NoteRow], records: Sequence[range], cores: Sequence[int]
+) -> list[NoteRow | None]:
+    """For each record the row above that holds the day of all below it, such as `Tuesday, 6 May
+    2025`, where records are grouped by days and have none of their own.
+
+    cores: for each record the row of its numbers.
+    """
+    alone = [row.index for row in rows if _is_heading(row)]
+    first = max((at for at in alone if at < min(cores, default=0)), default=-1)
+    repeated = {rows[at].plain for at in alone if at < first}  # the head of each page
+    heads = [at for at in alone if rows[at].plain not in repeated]
+    found = [max((at for at in heads if at < core), default=-1) for core in cores]
+    if not found or found[0] < 0 or any(cores[-1] < at <= cores[-1] + FOLLOWING for at in heads):
+        return [None] * len(cores)
+    several = len({rows[at].days[0].day for at in found}) > 1
+    telling = {one.row.index for one in find_day_candidates(rows, None) if _tells_day(one)}
+    if not several or any(telling.intersection(record).difference(alone) for record in records):
+        return [None] * len(cores)
+    return [rows[at] for at in found]
+
+
+def read_heading(row: NoteRow) -> Value:
+    """The day of a row that stands above records, as sure as its words make it."""
+    (one,) = find_day_candidates([row], None)
+    return _date_value(one, WORDED if one.score >= NAMED else PLACED)
+
+
+def _is_heading(row: NoteRow) -> bool:
+    """Whether it holds one day of trades, a few words, and nothing else."""
+    if len(row.days) != 1 or row.numbers:
+        return False
+    (day,) = row.days
+    rest = f"{row.text[: day.start]} {row.text[day.end :]}"
+    few = len(_WORD.findall(rest)) <= HEADING_WORDS
+    return few and all(_tells_day(one) for one in find_day_candidates([row], None))
+
+
+def _tells_day(one: DateCandidate) -> bool:
+    """Whether it may be the day of a trade."""
+    return one.score > 0 and not one.settles
 
 
 def find_day_candidates(rows: Sequence[NoteRow], anchor: NoteRow | None) -> list[DateCandidate]:

@@ -25,6 +25,7 @@ VENUE: Final = 1.5  # behind a word for where a trade was done
 FAR: Final = 0.02  # for each row between a labelled name and the quantity
 FEW: Final = 1 / 3  # of the words may start small, or they are a sentence
 WORDY: Final = 3  # letters of a word that counts for that
+SHARE_CLASS: Final = "R"  # at the end of a fund's name; elsewhere it may mean rand
 _CODE: Final = re.compile(r"^\(?(?=\w*\d)[A-Z0-9]{6,}\)?[,;]?$|^[X.*#\-/|()]+$")
 _FIGURE: Final = re.compile(r"^[-+(]?[€$£]?\d[\d.,'’%:/-]*\)?$")
 _EDGES: Final = " ,;:.-–/|()*"
@@ -171,7 +172,7 @@ def _is_edge(word: str) -> bool:
     return (
         not bare
         or bool(_FIGURE.match(bare))
-        or bool(currency_code(bare) and not bare.islower())
+        or bool(currency_code(bare) and not bare.islower() and bare != SHARE_CLASS)
         or bare.lower() in _LINKS
     )
 

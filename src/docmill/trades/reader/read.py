@@ -1,7 +1,7 @@
 """From a sheet to trades: blocks found, then each block's values taken by label and arithmetic."""
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Final
 
@@ -71,6 +71,7 @@ class TradeScope:
     figures: Sequence[TradeFigure]
     anchor: Anchor
     deal: Deal
+    heading: NoteRow | None = None  # the day of this trade and of others below it
 
     @property
     def near(self) -> int:
@@ -96,6 +97,7 @@ def read_trades(sheet: NoteSheet) -> FoundTrades:
     told = any("cusip" in row.plain for row in rows)
     lone = len(blocks) == 1 and not kind
     scopes = [_make_scope(rows, figures, blocks, at, lone) for at in range(len(blocks))]
+    scopes = _give_headings(rows, blocks, scopes)
     trades = _drop_doubles([_read_trade(scope, told) for scope in scopes])
     if _is_history(trades):
         return FoundTrades(reason=REASONS["history"], kind="history")
@@ -251,6 +253,15 @@ def _make_scope(
     return TradeScope(own, shared, inside, block.anchor, block.deal)
 
 
+def _give_headings(
+    rows: Sequence[NoteRow], blocks: Sequence[TradeBlock], scopes: Sequence[TradeScope]
+) -> list[TradeScope]:
+    """Trades that are grouped by days know the day they stand under."""
+    records = [range(block.first, block.last + 1) for block in blocks]
+    heads = days.find_headings(rows, records, [scope.near for scope in scopes])
+    return [replace(one, heading=head) for one, head in zip(scopes, heads, strict=True)]
+
+
 def _find_end(rows: Sequence[NoteRow], block: TradeBlock) -> int:
     """The last row of a lone trade's document before an appendix about taxes or costs."""
     used = [f.row.index for f in (block.deal.quantity, block.deal.price, block.deal.notional) if f]
@@ -368,6 +379,8 @@ def _read_dates(scope: TradeScope) -> dict[str, Value | None]:
     own = days.weigh_places(own, used)
     settles = days.find_settlement_date(own, scope.near)
     traded = days.find_trade_date(own, scope.near)
+    if scope.heading:
+        traded = days.read_heading(scope.heading)
     if traded is None:
         shared = sorted(scope.shared, key=lambda row: row.index)
         found = days.find_day_candidates(shared, scope.anchor.row)
