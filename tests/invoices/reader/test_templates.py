@@ -207,3 +207,57 @@ def test_a_county_is_no_company() -> None:
     assert not names_company("Harbour Park, Westport, Co. Mayo")
     assert names_company("Smith & Co. Leeds")
     assert names_company("Vale Trading Co.")
+
+
+def test_a_name_that_a_line_gives_may_end_in_a_number() -> None:
+    texts = [(50.0, 100.0, "Prepared for Bayside Strata Plan 4471, 7 Dock Court, Dover, DE 19901")]
+    assert read_names([*SELLER, *texts])[1] == "Bayside Strata Plan 4471"
+
+
+def test_the_first_day_in_the_lines_is_not_that_of_the_invoice() -> None:
+    texts = [
+        *((250.0, 100.0, "INVOICE 127"), (250.0, 112.0, "2 February 2026")),
+        *((50.0, 200.0, "Lesson date"), (200.0, 200.0, "Subject"), (300.0, 200.0, "Hours")),
+        *((400.0, 200.0, "Price"), (500.0, 200.0, "Amount"), (50.0, 214.0, "29 January 2026")),
+        *((200.0, 214.0, "Physics"), (300.0, 214.0, "1.50"), (400.0, 214.0, "£88.00")),
+        *((500.0, 214.0, "£132.00"), (50.0, 228.0, "Total"), (500.0, 228.0, "£132.00")),
+    ]
+    assert run(make_pdf([[*SELLER, *texts]]))["issue_date"] == "2026-02-02"
+
+
+def test_what_repeats_the_amount_of_the_only_line_is_no_line() -> None:
+    sums = [("Goods", "500.00"), ("Less discount", "-5.00"), ("Total excl. VAT", "495.00")]
+    sums += [("VAT 20%", "99.00"), ("Invoice total", "594.00")]
+    foot = [
+        text
+        for at, (label, amount) in enumerate(sums)
+        for text in ((400.0, 212.0 + 14 * at, label), (500.0, 212.0 + 14 * at, amount))
+    ]
+    texts = [*row(180, "", *HEADINGS[1:]), *row(196, "", *ROWS[0][1:])]
+    lines = run(make_pdf([[*SELLER, *FACTS, *texts, *foot]]))["lines"]
+    assert [line["amount"] for line in lines] == ["500.00"]
+
+
+def test_more_labels_of_what_is_to_be_paid() -> None:
+    texts = [*row(180, *HEADINGS), *row(196, *ROWS[0]), (440.0, 224.0, "Total inc GST $500.00")]
+    assert run(make_pdf([[*SELLER, *FACTS, *texts]]))["totals"]["gross"] == "500.00"
+    texts = [
+        *((50.0, 200.0, "Half-day session"), (480.0, 200.0, "$ 1,754.70")),
+        *((50.0, 214.0, "Travel"), (480.0, 214.0, "$ 200.94")),
+        *((50.0, 240.0, "Please remit"), (480.0, 240.0, "$ 1,955.64")),
+    ]
+    assert run(make_pdf([[*SELLER, *FACTS, *texts]]))["totals"]["gross"] == "1955.64"
+
+
+def test_the_title_of_a_confirmation_is_no_name() -> None:
+    assert not is_name("Booking confirmation and invoice")
+
+
+def test_who_checks_are_made_out_to_is_the_seller() -> None:
+    texts = [
+        *((50.0, 100.0, "Service for:"), (50.0, 112.0, "Delta Yard"), (50.0, 124.0, "9 Dock Road")),
+        *((50.0, 400.0, "Delta Yard"), (50.0, 412.0, "9 Dock Road")),
+        *((300.0, 400.0, "Please make checks payable to:"), (300.0, 412.0, "Vale Coffee")),
+        (300.0, 424.0, "7 Mill Street"),
+    ]
+    assert read_names(texts) == ("Vale Coffee", "Delta Yard")

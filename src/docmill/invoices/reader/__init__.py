@@ -136,7 +136,7 @@ def read_invoice(sheet: TextSheet, taught: Sequence[TaughtColumn] = ()) -> Invoi
     totals = make_totals(chosen, amounts)
     boxes = [value.box for path in _SUMS if (value := totals.get(path)) and value.box]
     values = {
-        **read_header(sheet, phrases, boxes),
+        **read_header(sheet, phrases, boxes, table.rows),
         **find_parties(sheet, phrases, table.rows),
         **totals,
     }

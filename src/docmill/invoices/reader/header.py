@@ -58,11 +58,17 @@ _SUFFIXED: Final = re.compile(r"\d[\w.]*-[A-Z]{2,4} [^\W\d_]{4,12}$")
 _MONTH_YEAR: Final = re.compile(r"(?:(?:0?[1-9]|1[0-2])/(?:19|20)\d\d|\d{1,3}%)$")
 
 
-def read_header(sheet: TextSheet, phrases: list[Phrase], totals: Sequence[Box]) -> Values:
-    """The fields of the whole invoice; `totals` is where its sums stand."""
+def read_header(
+    sheet: TextSheet,
+    phrases: list[Phrase],
+    totals: Sequence[Box],
+    table: frozenset[int] = frozenset(),
+) -> Values:
+    """The fields of the whole invoice; `totals` is where its sums stand, `table` its lines."""
     phrases = [*phrases, *_wrapped_labels(sheet)]
     number = find_number(sheet, phrases)
-    issued, due = read_days(sheet, phrases, number)
+    outside = [phrase for phrase in phrases if not _is_of_line(phrase, table)]
+    issued, due = read_days(sheet, outside, number)
     return keep_found(
         {
             "invoice_number": number,
@@ -71,6 +77,12 @@ def read_header(sheet: TextSheet, phrases: list[Phrase], totals: Sequence[Box]) 
             "currency": find_currency(sheet, phrases, totals),
         }
     )
+
+
+def _is_of_line(phrase: Phrase, table: frozenset[int]) -> bool:
+    """Whether a word for a day, not for the invoice's, heads or stands among the lines."""
+    surely = lexicon.DATE.fullmatch(phrase.key) or lexicon.DUE.fullmatch(phrase.key)
+    return phrase.row.index in table and not surely
 
 
 def _wrapped_labels(sheet: TextSheet) -> Iterator[Phrase]:

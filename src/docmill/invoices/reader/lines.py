@@ -178,9 +178,12 @@ def _row_role(row: PlacedRow, header: Header, amount: PrintedNumber) -> str:
 def _sums_up(anchors: Sequence[RawLine], raw: RawLine, label: str) -> bool:
     """Whether an amount by itself is what the lines above it come to, or those of its page.
 
-    After a single line it may also be one more, where words say so.
+    After a single line it may also be one more, where words say so and the first has no price.
     """
-    if not anchors or (len(anchors) < 2 and not label and _has_words(raw.row)):
+    if not anchors:
+        return False
+    counted = {"quantity", "unit_price"} <= anchors[0].figures.keys()
+    if len(anchors) < 2 and not label and _has_words(raw.row) and not counted:
         return False
     here = [anchor for anchor in anchors if anchor.row.page == raw.row.page]
     totals = {sum(map(_likeliest_amount, each), Decimal(0)) for each in (anchors, here) if each}

@@ -284,7 +284,7 @@ def is_name(text: str, *, given: bool = False) -> bool:
         formed or _is_made_up(bare) or (given and _is_proper(bare))
     ):
         return False
-    if _is_labelling(bare) or _POSTCODE.search(bare) or FORM_ONLY.fullmatch(bare):
+    if _is_labelling(bare) or (_POSTCODE.search(bare) and not given) or FORM_ONLY.fullmatch(bare):
         return False
     if not (company or given) and (
         is_town(text) or _PLACE.match(bare) or (len(parts) == 2 and _FIGURES.search(parts[1]))

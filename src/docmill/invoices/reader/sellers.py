@@ -106,7 +106,7 @@ def find_addressees(sheet: TextSheet) -> Iterator[PartyName]:
     """
     for row, _, cell in sheet.cells:
         said = _MADE_FOR.match(cell.text)
-        if not said or cell.page > 1 or not is_name(cell.text[said.end() :]):
+        if not said or cell.page > 1 or not is_name(cell.text[said.end() :], given=True):
             continue
         below = next((other.text for _, _, other in find_lines_below(sheet, row, cell.box)), "")
         parts = split_parts(cell.text[said.end() :])
