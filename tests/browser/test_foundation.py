@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import Page, expect
 
-from browser.eyes import Watch, axe
+from browser.eyes import COLOUR_RULES, Watch, axe
 
 
 def test_what_must_not_happen_is_noticed(page: Page, watch: Watch) -> None:
@@ -12,6 +12,9 @@ def test_what_must_not_happen_is_noticed(page: Page, watch: Watch) -> None:
     page.evaluate("document.body.append(document.createElement('img'))")
     with pytest.raises(AssertionError, match="image-alt"):
         axe(page)
+    page.evaluate("document.querySelector('h1').style = 'color: #eee; background: #fff'")
+    with pytest.raises(AssertionError, match="color-contrast"):
+        axe(page, COLOUR_RULES)
     page.evaluate("console.error('oh no')")
     page.evaluate("setTimeout(() => { throw new Error('worse') })")
     page.evaluate("document.querySelector('img').src = 'http://127.0.0.1:9/'")
