@@ -97,3 +97,15 @@ def test_a_charge_is_a_line_where_the_sum_over_the_tax_has_it_in() -> None:
     ]
     data = run(make_pdf([[*FACTS, *SELLER, *texts]]))
     assert [line["amount"] for line in data["lines"]] == ["400.00", "100.00"]
+
+
+@pytest.mark.parametrize(
+    ("text", "role"),
+    [
+        *(("TOTALHT", "net"), ("TotalTVA", "tax"), ("TOTALTTC", "gross"), ("GrandTotal", "gross")),
+        *(("AmountDue", "due"), ("BaseImponible", "net"), ("TotaleFattura", "gross")),
+        *(("ValorTotal", "gross"), ("TotalTagihan", "gross"), ("TotaalBTW", "tax")),
+    ],
+)
+def test_labels_of_sums_without_their_space_have_their_roles(text: str, role: str) -> None:
+    assert find_role(text)[0] == role
