@@ -20,6 +20,9 @@ _ISO: Final = re.compile(r"(?<![\d.])(\d{4})([-/.])\s?(\d{1,2})\2\s?(\d{1,2})(?!
 _NUMERIC: Final = re.compile(
     r"(?<![\d/.,])(\d{1,2})\s?([-/.])\s?(\d{1,2})\s?\2\s?(\d{4}|\d{2})(?![\d/]|[.,]\d)"
 )
+_SPACED: Final = re.compile(  # at the start or behind words: a telephone number has more figures
+    r"(?:^|[^\W\d_]\.?\s?:?\s|:)(\d\d) (\d\d) ((?:19|20)\d\d)(?!\s?\d|[.,/-]\d)"
+)
 _DAY_FIRST: Final = re.compile(
     rf"(?<![\d.,])(\d{{1,2}})(?:st|nd|rd|th|er|º|°)?[\s.,/-]*(?:of\s|de\s|den\s)?\s*({_WORD})"
     rf"[\s.,/'’-]*(?:del?\s)?(\d{{4}}|\d{{2}})(?!\d)",
@@ -96,6 +99,7 @@ def _find_all(text: str, packed: bool) -> Iterator[FoundDate]:
     for match in _ISO.finditer(text):
         yield from _make_found(match, match[1], match[3], match[4])
     yield from _find_numeric(text)
+    yield from _find_spaced(text)
     for match in _find_day_first(text):
         yield from _make_found(match, match[3], _month_number(match[2]), match[1])
     for match in _MONTH_FIRST.finditer(text):
@@ -116,6 +120,12 @@ def _find_day_first(text: str) -> Iterator[re.Match[str]]:
         at = match.end() if known else match.end(1)
         if known:
             yield match
+
+
+def _find_spaced(text: str) -> Iterator[FoundDate]:
+    for match in _SPACED.finditer(text):
+        if day := _make_date(match[3], match[2], match[1]):
+            yield FoundDate(day, match.start(1), match.end())
 
 
 def _find_numeric(text: str) -> Iterator[FoundDate]:

@@ -136,6 +136,7 @@ def _role_of_taxed(text: str, at: int) -> tuple[Role, float]:
 
 EARLIER: Final = 0.35  # what a number is worth behind which another one stands
 FROM_ABOVE: Final = 0.7
+LEVEL: Final = 4.0  # points: how far the edges of one column may lie apart
 ROWS_ABOVE: Final = 4
 PROSE: Final = 70
 IN_PROSE: Final = 0.6  # what an amount is worth in a sentence
@@ -194,10 +195,20 @@ def _row_amounts(sheet: TextSheet, row: TextRow) -> Iterator[LabelledAmount]:
             worth = weight * (1 if last else EARLIER) * (1 if likely else EARLIER)
             worth *= IN_PROSE if len(figure.cell.text) > PROSE else 1
             yield from _amounts_of_readings(kind, worth, figure, label)
-        elif last and label:
+        elif last and (label or _is_alone_under(sheet, row, figure)):
             yield LabelledAmount("", figure.number.value, 0.0, figure, label, figure.cell.page)
         if not kind or not last or (at and not _has_label_between(row, inside[at - 1], figure)):
             yield from _amounts_by_heading(sheet, row, figure)
+
+
+def _is_alone_under(sheet: TextSheet, row: TextRow, figure: PrintedNumber) -> bool:
+    """Whether nothing else stands in a row, and a column goes on in it from right above."""
+    if len(row.cells) > 1 or not figure.is_marked or not row.index:
+        return False
+    above = sheet.rows[row.index - 1]
+    near = above.page == row.page and row.y - above.y < CLOSE * figure.box.height
+    last, own = above.cells[-1].box, figure.box
+    return near and min(abs(last.x0 - own.x0), abs(last.x1 - own.x1)) < LEVEL
 
 
 def _own_clause(before: list[PrintedNumber], figure: PrintedNumber) -> str:

@@ -45,7 +45,7 @@ _NO: Final = re.compile(
     re.IGNORECASE,
 )
 _SPACED: Final = re.compile(
-    r"[A-Z]{1,4}(?: [A-Z]{0,8}[-/]?\d[\w/.-]*){1,3}"
+    r"(?!VAT\b)[A-Z]{1,4}(?: [A-Z]{0,8}[-/]?\d[\w/.-]*){1,3}"
     r"|(?:[A-Z]{1,5}|(?:19|20)\d\d) - \d{2,}[\w.-]*(?:\s?/\s?[\w.-]+)*"
 )
 _PREFIXED: Final = re.compile(
@@ -55,6 +55,7 @@ _IN_SERIES: Final = re.compile(r"[A-Z]{0,3}\d{1,3}-\d{2,}")  # `F001-00042`
 _UUID: Final = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4,12}){4}")
 _ZIP: Final = re.compile(r"[A-Z]{2} \d{5}(?:-\d{4})?")  # `Reno, NV 89501` is a town
 _SUFFIXED: Final = re.compile(r"\d[\w.]*-[A-Z]{2,4} [^\W\d_]{4,12}$")
+_CENTS: Final = re.compile(r",\d\d(?!\d)")
 _MONTH_YEAR: Final = re.compile(r"(?:(?:0?[1-9]|1[0-2])/(?:19|20)\d\d|\d{1,3}%)$")
 
 
@@ -249,6 +250,8 @@ def _leading_id(text: str, *, sure: bool) -> str:
         return ""
     made = _add_words(text, made)
     if not made or _is_date(text[: len(made) + 16], len(made)):
+        return ""
+    if made.isdigit() and _CENTS.match(text, len(made)):
         return ""
     figures = numbers.find_numbers(text)
     if figures and figures[0].start == 0 and (figures[0].currency or figures[0].percent):

@@ -154,9 +154,11 @@ ROWS: Final = 10
 REACH: Final = 13.0
 LINKED: Final = 0.45
 MAILED: Final = 0.3
+_TAX_LABEL: Final = r"(?:[CN]\.?I\.?F|NIP|NPWP|RFC|RUC|NIT|CUIT|CNPJ|P\.?\s?IVA|BTW|TVA)\b"
 _PARTS: Final = re.compile(
     r"\s*(?:\bau capital\b|[·•|●∙◦▪]|\s[–—-]\s|\s{2,}(?=\S+\s?\d)"
     r"|,\s(?!(?:Tbk|Ltd|Inc|LLC|S\.?A|S\.?L|GmbH|Lda)\b)(?=[^,]*\d)"
+    rf"|(?<=\w)[.,;]{{0,2}}\s+(?={_TAX_LABEL}\W{{0,3}}(?:[A-Z]{{1,2}})?\d)"
     rf"|(?<=\w)[.,;]?(?:\s{lexicon.printed_words('imprint_verb')})?"
     rf"\s+(?=(?i:{lexicon.printed_words('imprint')})))\s*"
 )
@@ -178,6 +180,7 @@ _PLACE: Final = re.compile(
     rf"|(?i:(?:.*\s)?{lexicon.printed_words('house_part')})\.? (?:[Nn]o\.? ?)?[A-Z]{{0,2}}\d"
     rf"|.*(?:{_POSTCODE.pattern})|.*\ss/n[º.]?$"
 )
+_NUMBERED: Final = lexicon.printed_pattern("numbered", "", r"\b[^\d,/]*\s\d{1,3}")
 _LABEL: Final = re.compile(
     rf"{lexicon.printed_words('label_colon')}\s?:\s*|{lexicon.printed_words('label_space')}\s+"
     rf"|{lexicon.printed_words('paper_from')}\s+|{lexicon.printed_words('head_of')}\s+(?=(?:PT|CV|UD|Yayasan|Koperasi|Toko|RS|Perum|Dinas|Universitas)\b)",
@@ -287,7 +290,7 @@ def is_name(text: str, *, given: bool = False) -> bool:
     if _is_labelling(bare) or (_POSTCODE.search(bare) and not given) or FORM_ONLY.fullmatch(bare):
         return False
     if not (company or given) and (
-        is_town(text) or _PLACE.match(bare) or (len(parts) == 2 and _FIGURES.search(parts[1]))
+        is_town(text) or _ends_as_place(bare) or (len(parts) == 2 and _FIGURES.search(parts[1]))
     ):
         return False
     if set(bare) & set("@:?") or _names_street(text.lower().lstrip(" -–")) or bare[0].isdigit():
@@ -295,7 +298,8 @@ def is_name(text: str, *, given: bool = False) -> bool:
     if bare.endswith((".", ":", "!", "?")) and not (company or _INITIALS.search(bare)):
         return False
     worded = bool(exact_kind(bare)) or (_names_amount(bare) and not company)
-    prose = len(bare.split()) > 4 and _WORDS_OF_PROSE.search(bare) and not bare.islower()
+    unformed = COMPANY.sub("", bare)  # a form may be a sentence: `z ograniczoną ..`
+    prose = len(bare.split()) > 4 and _WORDS_OF_PROSE.search(unformed) and not bare.islower()
     worded = worded or (bool(prose) and not given)
     return not worded and len(bare.split()) <= 9 and not dates.find_dates(text)
 
@@ -374,8 +378,13 @@ def has_street(text: str) -> bool:
 @lru_cache(maxsize=8192)
 def is_place(text: str) -> bool:
     """Whether a line is one of an address: a street with its number, or a postcode."""
-    street = text[:1].isdigit() or bool(_PLACE.match(text)) or _names_street(text.lower())
+    street = text[:1].isdigit() or _ends_as_place(text) or _names_street(text.lower())
     return street and not names_company(text)
+
+
+def _ends_as_place(text: str) -> bool:
+    """Whether a number says that a line is a street or town; schools and clinics have one too."""
+    return _PLACE.match(text) is not None and not _NUMBERED.fullmatch(text)
 
 
 def _is_labelling(text: str) -> bool:

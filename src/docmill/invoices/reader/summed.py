@@ -46,11 +46,11 @@ def _find_runs(
     sheet: TextSheet, total: LabelledAmount, *, taxed: bool
 ) -> Iterable[Sequence[Placed]]:
     """For each column of amounts above a sum, from the right, the rows that come to it."""
-    end = total.figure.row
+    end, named = total.figure.row, total.role == "net"
     above = [
         (row, figure)
         for row in reversed(sheet.rows[max(end - REACH, 0) : end])
-        if row.page == total.page and _may_be_line(row, charges=not taxed or total.role == "net")
+        if row.page == total.page and _may_be_line(row, charges=not taxed or named, levies=named)
         for figure in find_figures(row, sheet.mark)
         if figure.is_marked and not figure.number.percent
     ]
@@ -80,9 +80,13 @@ def _split_columns(
         yield [placed for placed in above if abs(side(placed) - edge) <= ALIGNED]
 
 
-def _may_be_line(row: TextRow, *, charges: bool) -> bool:
-    """Whether a row may be a line; what comes to a net may be a charge, as on bills for power."""
+def _may_be_line(row: TextRow, *, charges: bool, levies: bool) -> bool:
+    """Whether a row may be a line.
+
+    What comes to a net may be a charge or, without a rate, a levy, as on bills for power.
+    """
     kinds = {"", "charge"} if charges else {""}
+    kinds |= {"tax"} if levies and "%" not in row.text else set()
     return sum(map(str.isalpha, row.text)) >= LETTERS and find_role(row.text)[0] in kinds
 
 
