@@ -261,3 +261,15 @@ def test_who_checks_are_made_out_to_is_the_seller() -> None:
         (300.0, 424.0, "7 Mill Street"),
     ]
     assert read_names(texts) == ("Vale Coffee", "Delta Yard")
+
+
+def test_a_number_in_brackets_behind_the_word_invoice_is_its_number() -> None:
+    texts = [
+        *(
+            (50.0, 100.0, "Please find below my invoice (2026/5350) for the work we agreed."),
+            (50.0, 112.0, "7 June 2024"),
+        ),
+        *row(180, *HEADINGS),
+        *row(196, *ROWS[0]),
+    ]
+    assert run(make_pdf([[*SELLER, *texts]]))["invoice_number"] == "2026/5350"

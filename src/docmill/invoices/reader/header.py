@@ -52,6 +52,7 @@ _PREFIXED: Final = re.compile(
     r"#?\s?((?:INV|INVOICE|BILL|RE|RG|FA|FAC|FACT|FAK|FKT|FV|FT|FE|SI)[-_/]\d[\w/.-]*)"
 )
 _IN_SERIES: Final = re.compile(r"[A-Z]{0,3}\d{1,3}-\d{2,}")  # `F001-00042`
+_BRACKETED: Final = re.compile(r"\s?\(#?((?=[^)]*\d)[A-Z0-9][\w/.-]+)\)")
 _UUID: Final = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4,12}){4}")
 _ZIP: Final = re.compile(r"[A-Z]{2} \d{5}(?:-\d{4})?")  # `Reno, NV 89501` is a town
 _SUFFIXED: Final = re.compile(r"\d[\w.]*-[A-Z]{2,4} [^\W\d_]{4,12}$")
@@ -123,6 +124,7 @@ def find_number(sheet: TextSheet, phrases: list[Phrase]) -> Value | None:
     for phrase in titles:
         found += _whole_number(phrase) or _number_candidates(sheet, phrase, TITLE)
         found += _boxed_number(sheet, phrase)
+        found += _bracketed_number(phrase)
     for phrase in match_labels(phrases, lexicon.NUMBER_WEAK):
         titled = phrase.first and any(_is_under_title(phrase, title) for title in titles)
         titled = titled or bool(lexicon.NUMBER_DOCUMENT.fullmatch(phrase.key))
@@ -150,6 +152,14 @@ def _whole_number(phrase: Phrase) -> list[HeaderCandidate]:
     if not phrase.first or len(phrase.key) > SHORT_WORD or not _SPACED.fullmatch(text):
         return []
     return [make_candidate(text, TITLE, cell=phrase.cell, start=0, end=len(text))]
+
+
+def _bracketed_number(phrase: Phrase) -> Iterator[HeaderCandidate]:
+    """A number in brackets behind the word for an invoice: `my invoice (2026/17) for the work`."""
+    match = _BRACKETED.match(phrase.cell.text, phrase.start + len(phrase.key))
+    if match and not dates.find_dates(match[1]):
+        start, end = match.span(1)
+        yield make_candidate(match[1], PREFIXED, cell=phrase.cell, start=start, end=end)
 
 
 def _boxed_number(sheet: TextSheet, title: Phrase) -> Iterator[HeaderCandidate]:
