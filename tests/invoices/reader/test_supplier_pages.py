@@ -81,6 +81,16 @@ def test_a_total_without_a_label_under_net_and_tax_is_the_gross() -> None:
     assert (found["net"], found["tax"], found["gross"]) == ("500.00", "55.00", "555.00")
 
 
+def test_a_period_in_words_is_no_line() -> None:
+    texts = [
+        (340.0, 150.0, "Period 23 March 2026 - 1 April 2026"),
+        *((50.0, 178.0, "Subtotal"), (480.0, 178.0, "100.00")),
+        *((50.0, 192.0, "VAT 20%"), (480.0, 192.0, "20.00")),
+        *((50.0, 206.0, "Total"), (480.0, 206.0, "120.00")),
+    ]
+    assert run(make_pdf([[*SELLER, *texts]]))["lines"] == []
+
+
 def test_a_levy_over_the_net_is_a_line() -> None:
     texts = [
         *((50.0, 150.0, "Energy used"), (480.0, 150.0, "80.00")),
