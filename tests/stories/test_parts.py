@@ -84,7 +84,8 @@ def test_a_second_stop_gives_back_at_once_what_the_first_waits_for(folder: Path)
             wait_for(lambda: not _listens(served), served.log.read_text)
             assert served.process.poll() is None
             served.process.send_signal(signal.SIGTERM)
-            assert served.process.wait(SOON) == 0
+            wait_for(lambda: '"job.settled"' in served.log.read_text(), served.log.read_text)
+        assert served.process.wait(SOON) == 0
     finally:
         served.kill()
     server = embedded.start(folder / "data" / "postgres")
