@@ -2,7 +2,7 @@
 PYTHON ?= python3
 UV ?= uv
 # Tests wait for processes and pauses as much as they work, so there are more of them than cores.
-PYTEST ?= -n 4 --dist worksteal
+PYTEST ?= -n 6 --dist worksteal
 BIN := .venv/bin
 COMPILE = $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	--no-emit-index-url --custom-compile-command "make lock" $(UPGRADE)
