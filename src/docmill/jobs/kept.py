@@ -14,7 +14,7 @@ from typing import Final
 from docmill.cache import Cache
 from docmill.core.faults import DocmillError
 from docmill.core.owners import OwnerKey
-from docmill.web.metrics import Metrics, Tally
+from docmill.web.metrics import LoopCount, Metrics
 
 OUTAGE_CODES: Final = frozenset({"DATABASE_DOWN", "BUSY"})
 RETRY_AFTER: Final = 30
@@ -48,9 +48,9 @@ class KeptAnswers:
         self._cache: Cache = cache
         self._keep: timedelta = keep
         lookups = metrics.cache_lookups
-        self._hits: Tally = lookups.labels(kind, "hit")
-        self._misses: Tally = lookups.labels(kind, "miss")
-        self._outages: Tally = lookups.labels(kind, "outage")
+        self._hits: LoopCount = lookups.labels(kind, "hit")
+        self._misses: LoopCount = lookups.labels(kind, "miss")
+        self._outages: LoopCount = lookups.labels(kind, "outage")
         # Those that the cache could not be told to forget. More than a few are not remembered one
         # by one: then none is believed.
         self._owed: set[str] = set()

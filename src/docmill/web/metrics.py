@@ -101,8 +101,8 @@ class ProcessCollector:
 
 
 @dataclass(slots=True)
-class Tally:
-    """One number of a `TallyCounter`."""
+class LoopCount:
+    """One number of a `TallyCounter`, counted by the event loop."""
 
     count: int = 0
     created: float = field(default_factory=time.time)
@@ -118,10 +118,10 @@ class TallyCounter:
         self._name: str = name
         self._says: str = says
         self._labels: Sequence[str] = labels
-        self._tallies: dict[tuple[str, ...], Tally] = {}
+        self._tallies: dict[tuple[str, ...], LoopCount] = {}
 
-    def labels(self, *values: str) -> Tally:
-        return self._tallies.setdefault(values, Tally())
+    def labels(self, *values: str) -> LoopCount:
+        return self._tallies.setdefault(values, LoopCount())
 
     def collect(self) -> Iterator[Metric]:
         family = CounterMetricFamily(self._name, self._says, labels=self._labels)
@@ -194,10 +194,10 @@ class Metrics:
         self.paused: Gauge = self.gauge("uploads_paused", "1 while the disk is too full to upload")
         self.pressed: Gauge = self.gauge("retention_pressed", "1 while shorter periods hold")
         # Made at once: Prometheus sees no rise in what begins to exist.
-        self._by_kind: dict[str, Tally] = self._count_kinds(
+        self._by_kind: dict[str, LoopCount] = self._count_kinds(
             "owner_requests", "Requests by who sends them: session, user, key, desk, local"
         )
-        self._limited_by_kind: dict[str, Tally] = self._count_kinds(
+        self._limited_by_kind: dict[str, LoopCount] = self._count_kinds(
             "rate_limited_requests", "Requests refused with 429, by who sends them"
         )
         self.pace: OwnerPace = OwnerPace()
@@ -217,7 +217,7 @@ class Metrics:
             if status == TOO_MANY:
                 self._limited_by_kind[kind].inc()
 
-    def _count_kinds(self, name: str, says: str) -> dict[str, Tally]:
+    def _count_kinds(self, name: str, says: str) -> dict[str, LoopCount]:
         counter = self._tally(name, says, "kind")
         return {kind: counter.labels(kind) for kind in OWNER_KINDS}
 
