@@ -40,8 +40,9 @@ def sent(client: httpx2.Client, url: str, data: bytes) -> str:
 
 
 def test_a_small_job_is_done_while_another_owners_three_long_scans_still_run(house: House) -> None:
+    scans = [scan(number) for number in range(3)]  # drawn before: they come one upon the other
     with house.web() as served, house.worker(), httpx2.Client() as ann, httpx2.Client() as bob:
-        longs = [UUID(sent(ann, served.url, scan(number))) for number in range(3)]
+        longs = [UUID(sent(ann, served.url, data)) for data in scans]
         # The third waits in the lane of long documents, and being put off cost it no attempt.
         wait_for(lambda: put_off(house) == 1, lambda: str(house.states()))
         small = UUID(sent(bob, served.url, SMALL))
