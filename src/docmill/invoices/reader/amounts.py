@@ -179,7 +179,7 @@ def find_amounts(sheet: TextSheet, skipped: frozenset[int]) -> list[LabelledAmou
 
 def _row_amounts(sheet: TextSheet, row: TextRow) -> Iterator[LabelledAmount]:
     inside = [figure for figure in find_figures(row, sheet.mark) if _is_money(figure)]
-    inside = [figure for figure in inside if not _is_of_date(figure)]
+    inside = [figure for figure in inside if figure.is_marked or not is_in_date(figure)]
     for at, figure in enumerate(inside):
         label = _own_clause(inside[:at], figure) or find_amount_label(row, figure)
         if _CONTEXT.search(label) and not _INCLUDING.fullmatch(label):
@@ -245,10 +245,8 @@ def _is_money(figure: PrintedNumber) -> bool:
     return not figure.number.percent and len(figure.text.replace(" ", "")) <= 24
 
 
-def _is_of_date(figure: PrintedNumber) -> bool:
-    """Whether bare figures are the day or the year of a date, as in `Payment due May 29, 2025`."""
-    if figure.is_marked:
-        return False
+def is_in_date(figure: PrintedNumber) -> bool:
+    """Whether a number is the day or year of a date, as in `Payment due May 29, 2025`."""
     at = figure.number.start
     return any(day.start <= at < day.end for day in dates.find_dates(figure.cell.text))
 

@@ -10,11 +10,10 @@ from typing import Final
 
 from docmill.invoices.checks import line_amount, rounding_slack
 from docmill.invoices.fields import LINE_FIELDS
-from docmill.invoices.reader.amounts import find_amount_label, find_role
+from docmill.invoices.reader.amounts import find_amount_label, find_role, is_in_date
 from docmill.invoices.reader.columns import TaughtColumn, name_columns
 from docmill.invoices.reader.layout import PrintedNumber, find_figures
 from docmill.invoices.reader.table import Column, Header, PlacedRow, find_headers, place_numbers
-from docmill.reading import dates
 from docmill.reading.labels import TextRow, TextSheet
 
 Fit = tuple[Decimal, Decimal, Decimal, Decimal]
@@ -433,14 +432,8 @@ def _bare_line(sheet: TextSheet, row: TextRow) -> RawLine | None:
     ):
         return None
     shares = [figure for figure in found if figure.number.percent]
-    plain = [figure for figure in plain if not _is_in_date(figure)]
+    plain = [figure for figure in plain if not is_in_date(figure)]
     return next(prove_line(row, plain, shares), None) if len(plain) > 2 else None
-
-
-def _is_in_date(figure: PrintedNumber) -> bool:
-    """Whether a number is the day or year of a date: 1 April 2026 is not 1 x 2026."""
-    days = dates.find_dates(figure.cell.text)
-    return any(day.start <= figure.number.start < day.end for day in days)
 
 
 def prove_line(
