@@ -33,16 +33,22 @@ def judge_promise(data: InvoiceJson, outcomes: Mapping[str, str]) -> Promise:
     )
 
 
-def make_promise_data(data: dict[str, Any], rate: float, absent: Mapping[str, float]) -> Any:
-    """What a result says of it: the rate promised, what is expected, and which rule approves it."""
+def judge_reading(
+    data: dict[str, Any], rate: float, absent: Mapping[str, float]
+) -> tuple[dict[str, Any], list[str]]:
+    """What a result says of the promise, and what a person should look at.
+
+    The rate promised, what is expected, and which rule approves it.
+    """
     told = {**data, "promise": {"rate": rate, "absent": absent}}
     found = judge_promise(told, data["checks"])
-    return {
+    promise = {
         "rate": rate,
         "expected": found.expected,
         "approved_by": found.approved_by,
         "absent": dict(absent),
     }
+    return promise, list(found.doubtful)
 
 
 def _list_confidences(data: InvoiceJson) -> Iterator[tuple[str, float]]:

@@ -154,8 +154,8 @@ def _judge_data(reading: InvoiceReading, options: Mapping[str, Any]) -> dict[str
     if (threshold := options.get("review_threshold")) is not None:
         data["review_threshold"] = threshold
     rate = float(options.get("error_rate", RATE))
-    data["promise"] = doubts.make_promise_data(data, rate, absent)
-    return {**data, "review": doubts.find_doubts(data, data["checks"])}
+    promise, doubtful = doubts.judge_reading(data, rate, absent)
+    return {**data, "promise": promise, "review": doubtful}
 
 
 def _read_data(

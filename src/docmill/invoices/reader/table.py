@@ -355,17 +355,33 @@ def _list_columns(placed: Sequence[PlacedRow]) -> dict[int, list[PrintedNumber]]
 def _place_row(
     header: Header, row: TextRow, fitted: list[FittedFigure], edges: dict[int, ColumnEdges]
 ) -> PlacedRow:
-    """The cheapest way to put a row's numbers into columns from left to right."""
-    if not fitted:
-        return PlacedRow(row, {}, ())
-    width = len(header.columns)
-    costs: list[list[float]] = []
-    for figure, fits in fitted:
-        own = [FAR * 4] * width
-        for index in fits:
-            own[index] = _misfit(header, index, figure, edges.get(index))
-        costs.append(own)
+    """The cheapest way to put a row's numbers into columns from left to right.
+
+    What costs no less than to leave a number out is no option, and most numbers have one.
+    """
     found = [figure for figure, _ in fitted]
+    options = [
+        {
+            index: cost
+            for index in fits
+            if (cost := _misfit(header, index, figure, edges.get(index))) < LEFT_OUT
+        }
+        for figure, fits in fitted
+    ]
+    places = [index for option in options for index in option]
+    plain = all(len(option) < 2 for option in options) and places == sorted(set(places))
+    if not plain:
+        return _choose_places(row, found, options, len(header.columns))
+    pairs = list(zip(reversed(found), reversed(options), strict=True))
+    numbers = {index: figure for figure, option in pairs for index in option}
+    return PlacedRow(row, numbers, tuple(figure for figure, option in pairs if not option))
+
+
+def _choose_places(
+    row: TextRow, found: list[PrintedNumber], options: list[dict[int, float]], width: int
+) -> PlacedRow:
+    """A row whose numbers have several columns to choose from, or the same one."""
+    costs = [[option.get(index, FAR * 4) for index in range(width)] for option in options]
     table = [[0.0] * (width + 1) for _ in range(len(found) + 1)]
     for at in range(1, len(found) + 1):
         above, own, cost = table[at - 1], table[at], costs[at - 1]

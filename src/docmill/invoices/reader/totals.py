@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property, lru_cache
 from itertools import pairwise, product
+from math import inf
 from typing import Final
 
 from docmill.invoices.checks import TOLERANCE
@@ -32,6 +33,10 @@ LARGE: Final = 10_000  # in a currency without cents
 PART_COST: Final = 0.4  # for each charge or discount without which a sum does not close
 IN_ORDER: Final = 0.1
 OPEN: Final = -0.7  # what a sum is worth that does not close
+CLOSED: Final = 2.0  # what a sum with a tax is worth that closes
+CLOSED_UNTAXED: Final = 0.8  # what one is worth whose tax is nothing
+MOST_TAXED: Final = CLOSED + NAMED_RATE + 3 * IN_ORDER  # beside labels and lines; rounded up
+MOST_UNTAXED: Final = CLOSED_UNTAXED + NO_TAX + 3 * IN_ORDER
 NEIGHBOURS: Final = 3  # rows between the taxes of two rates, at most
 RATES: Final = tuple(
     Decimal(rate)
@@ -90,6 +95,9 @@ class Pick:
     def is_nothing(self) -> bool:
         """Whether it is no sum that anybody pays."""
         return self.value <= 0
+
+
+TotalsSet = tuple[Pick | None, Pick | None, Pick | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +176,28 @@ def _best_set(
     taxes += () if any(_is_named(pick) for pick in taxes) else others
     grosses = [*_picks_of_roles(amounts, _STANDS_FOR_GROSS), *others]
     sets = product((*nets, None), (*taxes, None), (*grosses, None))
-    return _weigh(*max(sets, key=lambda made: _score_set(*made, around)), around)
+    return _weigh(*_find_best(sets, around), around)
+
+
+def _find_best(sets: Iterable[TotalsSet], around: Surroundings) -> TotalsSet:
+    """The first of the sets with the best score; what cannot reach it is not weighed."""
+    best: TotalsSet = (None, None, None)
+    most = -inf
+    for made in sets:
+        if _limit_score(*made, around) > most and (score := _score_set(*made, around)) > most:
+            best, most = made, score
+    return best
+
+
+def _limit_score(
+    net: Pick | None, tax: Pick | None, gross: Pick | None, around: Surroundings
+) -> float:
+    """What a set cannot be worth more than, whether its sum closes or not."""
+    limit = MOST_TAXED if tax and tax.value else MOST_UNTAXED
+    for pick in (net, tax, gross):
+        limit += pick.weight if pick else 0.0
+    fits = (net and around.fits_lines(net.value)) or (gross and around.fits_lines(gross.value))
+    return limit + 1.0 if fits else limit
 
 
 def _is_named(pick: Pick) -> bool:
@@ -279,7 +308,7 @@ def _order_bonus(picks: Sequence[Pick]) -> float:
 def _sum_bonus(net: Pick, tax: Pick | None, gross: Pick, parts: int | None) -> float:
     """What it is worth that net and tax come to the gross, with how many other amounts."""
     if parts is not None:
-        closed = 2.0 if tax and tax.value else 0.8 if tax else 0.1
+        closed = CLOSED if tax and tax.value else CLOSED_UNTAXED if tax else 0.1
         return closed - (PART_COST * parts if tax else 0)
     if tax is None and net.value and Decimal("0.01") < gross.value / net.value - 1 < Decimal("0.3"):
         return -0.1
