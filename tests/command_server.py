@@ -5,26 +5,34 @@ of imports, which hundreds of commands pay otherwise. Run as a program it is tha
 use `run_forked`, and shell scripts the program that `write_program` makes.
 """
 
-import atexit
 import gc
 import json
 import os
 import select
 import signal
 import socket
-import subprocess
 import sys
 import tempfile
+import time
 import traceback
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from typing import IO, Any
+
+from waits import PATIENCE
 
 # What is read from the environment at import, and so can't be changed for one command.
 FIXED = frozenset({"COLUMNS", "TERM", "NO_COLOR", "PYTHONPATH", "LD_PRELOAD"})
 LONGEST_REQUEST = 1 << 20
+# Among the variables of a command: see `warm_sandboxes`.
+WARM_SANDBOXES = "TESTS_WARM_SANDBOXES"
+WELCOME = b"!"
+IDLE = 300  # seconds without a test process: whoever started it was killed
+# Held open until this process ends.
+_USING: list[socket.socket] = []
 
 
 # For shell scripts: the command gets the program's own inputs, outputs, folder and variables.
@@ -40,8 +48,34 @@ sys.exit(int(code))
 """
 
 
-def main(listener_fd: int) -> None:
-    """Fork one process a command, until the tests that started us are gone."""
+def main(commands_fd: int, users_fd: int) -> None:
+    """Fork one process a command, until the last of the test processes is gone."""
+    _import_all()
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    commands, coming = socket.socket(fileno=commands_fd), socket.socket(fileno=users_fd)
+    users: set[socket.socket] = set()
+    while True:
+        ready, _, _ = select.select([commands, coming, *users], [], [], None if users else IDLE)
+        if coming in ready:
+            user, _ = coming.accept()
+            with suppress(OSError):  # it was killed
+                user.sendall(WELCOME)
+            users.add(user)
+        if commands in ready:
+            connection, _ = commands.accept()
+            with connection:
+                if os.fork() == 0:
+                    for each in (commands, coming, *users):
+                        each.close()
+                    _watch_command(connection)
+        for user in users.intersection(ready):
+            user.close()  # they never say a word
+            users.discard(user)
+        if not users:
+            return
+
+
+def _import_all() -> None:
     from docmill.cli.commands import COMMANDS  # noqa: PLC0415  only the server pays for imports
     from docmill.cli.program import load_command  # noqa: PLC0415
 
@@ -53,24 +87,17 @@ def main(listener_fd: int) -> None:
     # Of what is alive now the commands share every page that no collection touches.
     gc.collect()
     gc.freeze()
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
-    listener = socket.socket(fileno=listener_fd)
-    while True:
-        ready, _, _ = select.select([listener, 0], [], [])
-        if 0 in ready:
-            return
-        connection, _ = listener.accept()
-        with connection:
-            if os.fork() == 0:
-                listener.close()
-                _watch_command(connection)
 
 
 def _load_plugins() -> None:
-    """What `serve`, `web` and `worker` import when they look for pipelines and rooms."""
+    """What `serve`, `web` and `worker` import when they look for pipelines and rooms.
+
+    And what a fork server builds before its first run, for those that are forked from here.
+    """
     from docmill.core import installed, plugins  # noqa: PLC0415
 
-    installed.load_pipelines(installed.find_installed())
+    import_module("warm_sandboxes")
+    installed.load_pipelines(installed.find_installed(), warm=True)
     for room in installed.find_rooms().rooms.values():
         for router in room.routers:
             plugins.resolve(router)
@@ -93,6 +120,7 @@ def _watch_command(connection: socket.socket) -> None:
 
 
 def _become_command(request: Any, files: list[int]) -> None:
+    import warm_sandboxes  # noqa: PLC0415
     from docmill.cli import main as run_command  # noqa: PLC0415
 
     code: object = 1
@@ -104,6 +132,8 @@ def _become_command(request: Any, files: list[int]) -> None:
         os.chdir(request["cwd"])
         os.environ.clear()
         os.environ.update(request["env"])
+        if os.environ.pop(WARM_SANDBOXES, ""):
+            warm_sandboxes.use_spares()
         sys.argv = ["docmill", *request["words"]]
         run_command()
         code = 0
@@ -119,26 +149,44 @@ def _become_command(request: Any, files: list[int]) -> None:
 
 
 @cache
-def _start_server() -> str:
-    """The address of this test process's server, which ends with it."""
-    address = f"\0docmill-commands-{os.getpid()}"
-    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    listener.bind(address)
-    listener.listen(64)
-    env = {name: value for name, value in os.environ.items() if not name.startswith("DOCMILL_")}
-    server = subprocess.Popen(
-        [sys.executable, __file__, str(listener.fileno())],
-        env=env | {"COLUMNS": "200", "TERM": "dumb"},
-        pass_fds=[listener.fileno()],
-        stdin=subprocess.PIPE,
-    )
-    listener.close()
-    atexit.register(_stop, server)
+def _find_server() -> str:
+    """The address of the server that the test processes of this run share."""
+    run = os.environ.get("PYTEST_XDIST_TESTRUNUID", str(os.getpid()))
+    address = f"\0docmill-commands-{run}"
+    _USING.append(_join(address))
     return address
 
 
-def _stop(server: "subprocess.Popen[bytes]") -> None:
-    server.communicate()
+def _join(address: str) -> socket.socket:
+    """What tells the server of this process until it ends. The first to come starts it."""
+    until = time.monotonic() + PATIENCE
+    while time.monotonic() < until:
+        user = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        try:
+            user.connect(f"{address}-users")
+            if user.recv(len(WELCOME)):  # else it has just ended
+                return user
+        except OSError:
+            _start_server(address)
+        user.close()
+    raise TimeoutError("the server of forked commands does not start")
+
+
+def _start_server(address: str) -> None:
+    """Unless somebody else does."""
+    with socket.socket(socket.AF_UNIX) as commands, socket.socket(socket.AF_UNIX) as coming:
+        try:
+            commands.bind(address)
+        except OSError:
+            time.sleep(0.02)
+            return
+        coming.bind(f"{address}-users")
+        for listener in (commands, coming):
+            listener.listen(64)
+            listener.set_inheritable(True)
+        env = {name: value for name, value in os.environ.items() if not name.startswith("DOCMILL_")}
+        words = [sys.executable, __file__, str(commands.fileno()), str(coming.fileno())]
+        os.posix_spawn(sys.executable, words, env | {"COLUMNS": "200", "TERM": "dumb"})
 
 
 def can_fork(variables: Mapping[str, str]) -> bool:
@@ -149,7 +197,7 @@ def can_fork(variables: Mapping[str, str]) -> bool:
 def write_program(folder: Path) -> None:
     """A `docmill` in this folder whose commands are forked: for a script that waits for each."""
     program = folder / "docmill"
-    program.write_text(PROGRAM.format(python=sys.executable, address=_start_server()))
+    program.write_text(PROGRAM.format(python=sys.executable, address=_find_server()))
     program.chmod(0o755)
 
 
@@ -179,7 +227,7 @@ class ForkedCommand:
         outputs: tuple[IO[bytes], IO[bytes]],
     ) -> None:
         self._server = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        self._server.connect(_start_server())
+        self._server.connect(_find_server())
         request = json.dumps({"words": list(words), "env": dict(env), "cwd": str(cwd)}).encode()
         with Path(os.devnull).open("rb") as nothing:
             files = [nothing.fileno(), *(file.fileno() for file in outputs)]
@@ -220,4 +268,4 @@ def _read(file: IO[bytes]) -> str:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]))
+    main(int(sys.argv[1]), int(sys.argv[2]))

@@ -27,6 +27,7 @@ from folders import quick, quick_folder
 from order import deal
 from sites import Site, Start, running
 from terminal import Served, Terminal
+from warm_sandboxes import WARM
 
 # pytest rewrites every assertion anew, and each process compiles all that it imports, where the
 # surroundings keep Python from writing what it has compiled.
@@ -150,6 +151,7 @@ def served() -> Iterator[Served]:
         "DOCMILL_DEFAULT_PIPELINE": "extract",
         "DOCMILL_WEBHOOK_ALLOW": "127.0.0.0/8",
         "DOCMILL_FETCH_ALLOW": "127.0.0.0/8",
+        **WARM,
     }
     with quick_folder("cli") as home:
         served = Served(Terminal(home, settings), home / "data")

@@ -24,6 +24,7 @@ from browser.eyes import Watch
 from folders import quick_folder
 from terminal import Served, Terminal
 from waits import PATIENCE
+from warm_sandboxes import WARM
 
 CHROMIUM: Final = shutil.which("chromium")
 FLAGS: Final = [
@@ -79,6 +80,7 @@ def running_grounds(url: str, settings: Mapping[str, str]) -> Generator[Grounds]
         "DOCMILL_UPLOADS_PER_MINUTE": "0",
         "DOCMILL_DISK_LIMIT_PERCENT": "100",
         "DOCMILL_GRACE_SECONDS": "1",
+        **WARM,
         **settings,
     }
     with quick_folder("browser") as folder:

@@ -16,6 +16,7 @@ from command_server import write_program
 from docmill.db.embedded import find_installations
 from folders import quick_folder
 from terminal import SOON, Served, Terminal, letter, wait_for
+from warm_sandboxes import WARM
 
 ROOT: Final = Path(__file__).parents[2]
 OPERATE: Final = ROOT / "docs" / "operate"
@@ -86,7 +87,8 @@ def shell() -> Iterator[dict[str, str]]:
     """A running docmill as the pages have it: its data beside, a letter that was read."""
     with quick_folder("docs") as home:
         (home / "letter.pdf").write_bytes(letter("Invoice number: 42"))
-        terminal = Terminal(home, {"AUTH_MODE": "session", "DOCMILL_DEFAULT_PIPELINE": "extract"})
+        settings = {"AUTH_MODE": "session", "DOCMILL_DEFAULT_PIPELINE": "extract", **WARM}
+        terminal = Terminal(home, settings)
         served = Served(terminal, home / "data")
         try:
             yield prepare(terminal.with_(DOCMILL_URL=served.url), served)

@@ -1,7 +1,6 @@
 """docmill gateway, as people run it."""
 
 import signal
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,7 +10,8 @@ import pytest
 from folders import quick_folder
 from gateways import CORETAX, INVOICE
 from invoice_pdfs import run
-from terminal import DOCMILL, SOON, Served, Terminal, wait_for
+from terminal import SOON, Served, Terminal, begin, wait_for
+from warm_sandboxes import WARM
 
 WELCOME = "docmill's gateway is at "
 
@@ -26,11 +26,7 @@ def folder() -> Iterator[Path]:
 def url(terminal: Terminal, tmp_path: Path) -> Iterator[str]:
     """Where a gateway is; it must leave with 0 when asked to."""
     told = tmp_path / "gateway.log"
-    with told.open("wb") as log:
-        process = subprocess.Popen(
-            [DOCMILL, "gateway", "--port", "0"], env=terminal.environment, cwd=tmp_path,
-            stdout=log, stderr=log,
-        )  # fmt: skip
+    process = begin(terminal.with_(**WARM), ("gateway", "--port", "0"), told)
     try:
         wait_for(lambda: process.poll() is not None or WELCOME in told.read_text(), told.read_text)
         yield told.read_text().partition(WELCOME)[2].partition("\n")[0]
@@ -47,7 +43,7 @@ def test_it_needs_no_database_and_converts(url: str) -> None:
 def test_a_serve_that_is_told_of_it_sends_invoices_there(
     url: str, folder: Path, tmp_path: Path
 ) -> None:
-    person = Terminal(folder, {"GATEWAY_URL": url})
+    person = Terminal(folder, {"GATEWAY_URL": url, **WARM})
     (folder / "a.pdf").write_bytes(INVOICE)
     served = Served(person, folder / "data")
     try:

@@ -10,6 +10,7 @@ from psycopg.conninfo import make_conninfo
 
 from docmill.db import migrate
 from terminal import Served, Terminal, letter
+from warm_sandboxes import WARM
 
 
 @pytest.fixture
@@ -20,7 +21,7 @@ def taken() -> Iterator[int]:
 
 
 def states(terminal: Terminal, *words: str) -> dict[str, tuple[str, str, str]]:
-    rows = terminal.run("doctor", "--json", *words).json
+    rows = terminal.with_(**WARM).run("doctor", "--json", *words).json
     return {row["check"]: (row["state"], row["says"], row["advice"]) for row in rows}
 
 
@@ -37,7 +38,7 @@ def test_a_database_that_does_not_answer_fails_with_advice(terminal: Terminal) -
     assert state == "fail"
     assert "can't be reached" in says
     assert "DATABASE_URL" in advice
-    assert terminal.run("doctor").code == 1
+    assert terminal.with_(**WARM).run("doctor").code == 1
 
 
 def test_missing_migrations_are_told(terminal: Terminal, server_url: str) -> None:
@@ -85,7 +86,7 @@ def test_wrong_settings_end_the_examination(terminal: Terminal) -> None:
 def test_deep_finds_what_is_damaged_and_what_is_missing_with_ids(
     terminal: Terminal, served: Served, tmp_path: Path
 ) -> None:
-    data = served.log.with_suffix("")
+    data, terminal = served.log.with_suffix(""), terminal.with_(**WARM)
     whole = terminal.run("doctor", "--deep", "--json", "--data", data).json[-1]
     assert (whole["check"], whole["state"]) == ("objects", "ok")
     jobs: list[str] = []

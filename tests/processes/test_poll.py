@@ -9,6 +9,7 @@ import pytest
 from folders import quick_folder
 from terminal import Served, Terminal, letter, wait_for
 from waits import PATIENCE
+from warm_sandboxes import WARM
 
 
 @pytest.fixture
@@ -18,7 +19,7 @@ def folder() -> Iterator[Path]:
 
 
 def test_a_file_dropped_into_the_inbox_is_processed_filed_and_counted(folder: Path) -> None:
-    person = Terminal(folder, {"DOCMILL_BUCKET_PIPELINE": "extract"})
+    person = Terminal(folder, {"DOCMILL_BUCKET_PIPELINE": "extract", **WARM})
     served = Served(person, folder / "data")
     bucket = folder / "data" / "bucket"
     try:

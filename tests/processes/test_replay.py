@@ -19,6 +19,7 @@ from layouts import odd_invoice
 from notes import GERMAN, note
 from sites import Site, Start, upload_to
 from terminal import Ran, Terminal
+from warm_sandboxes import WARM
 from workers import until, working
 
 pytestmark = pytest.mark.anyio
@@ -37,7 +38,9 @@ async def site(start: Start) -> AsyncGenerator[Site]:
 @pytest.fixture
 def operator(site: Site, terminal: Terminal) -> Terminal:
     """Somebody at a machine that reaches the database and the store."""
-    return terminal.with_(DATABASE_URL=str(site.services.listen_url), DOCMILL_STORE=str(site.root))
+    return terminal.with_(
+        DATABASE_URL=str(site.services.listen_url), DOCMILL_STORE=str(site.root), **WARM
+    )
 
 
 async def approve_both(site: Site, client: httpx2.AsyncClient) -> tuple[str, str]:

@@ -11,6 +11,7 @@ from docmill.jobs.samples import SAMPLES
 from scripts.samples import SAMPLES as DRAWN
 from sites import INVOICES, Start
 from terminal import Terminal
+from warm_sandboxes import WARM
 
 
 def test_the_samples_are_those_that_the_script_draws() -> None:
@@ -37,7 +38,7 @@ def test_where_none_runs_one_is_started_and_stopped(terminal: Terminal, tmp_path
         port = taken.getsockname()[1]
     url = f"http://127.0.0.1:{port}"
     words = ("--no-browser", "--no-stay", "--url", url, "--data", tmp_path / "data")
-    ran = terminal.run("try", *words)
+    ran = terminal.with_(**WARM).run("try", *words)
     assert ran.code == 0, ran.err
     first, second = ran.out.splitlines()
     assert first.startswith("Sample invoice: Ready")

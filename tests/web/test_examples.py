@@ -16,6 +16,7 @@ from docmill.web.docs_page import ShownRoute, group_routes
 from folders import quick_folder
 from terminal import Served, Terminal
 from waits import PATIENCE
+from warm_sandboxes import WARM
 
 # What is right to ask and yet refused here, each for a reason of its own.
 REFUSED = {
@@ -79,7 +80,7 @@ class Try:
 def ground() -> Iterator[Try]:
     with quick_folder("examples") as folder:
         (folder / "invoice.pdf").write_bytes(SAMPLES["invoice"].read())
-        settings = {"DOCMILL_UPLOADS_PER_MINUTE": "0", "DOCMILL_READS_PER_MINUTE": "0"}
+        settings = {"DOCMILL_UPLOADS_PER_MINUTE": "0", "DOCMILL_READS_PER_MINUTE": "0", **WARM}
         terminal = Terminal(folder, settings)
         served = Served(terminal, folder / "data")
         try:
