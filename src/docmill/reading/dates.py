@@ -9,12 +9,13 @@ from typing import Final
 
 from docmill.reading.labels import fold_accents
 from docmill.reading.lexicon import lexicon
-from docmill.reading.numbers import has_figure
 
 YEARS: Final = (1970, 2099)
 
 MONTHS: Final = {name: int(number) for name, number in lexicon().words("month").items()}
 
+_FIGURES: Final = re.compile(r"\d\D*\d\D*\d")  # as many as the shortest date has: `1 May 24`
+_LETTERS: Final = re.compile(r"[^\W\d_]{3}")
 _WORD: Final = r"[^\W\d_]{3,12}"
 _ISO: Final = re.compile(r"(?<![\d.])(\d{4})([-/.])\s?(\d{1,2})\2\s?(\d{1,2})(?!\d)")
 _NUMERIC: Final = re.compile(
@@ -57,7 +58,7 @@ def find_dates(text: str, *, month_first: bool = False, packed: bool = False) ->
 
 @lru_cache(maxsize=8192)
 def _find_dates(text: str, month_first: bool, packed: bool) -> tuple[FoundDate, ...]:
-    if not has_figure(text):
+    if not _FIGURES.search(text):
         return ()
     found: list[FoundDate] = []
     for date_found in sorted(_find_all(text, packed), key=lambda item: (item.start, -item.end)):
@@ -76,12 +77,15 @@ def read_date(text: str, *, month_first: bool = False) -> date | None:
 
 def has_month_first(texts: Iterable[str]) -> bool | None:
     """Whether slashed dates put the month first; None where none of them tells."""
-    votes = 0
-    for text in filter(has_figure, texts):
-        for match in _NUMERIC.finditer(text):
-            if match[2] != ".":
-                votes += (int(match[3]) > 12) - (int(match[1]) > 12)
+    votes = sum(map(_vote_for_month, texts))
     return votes > 0 if votes else None
+
+
+@lru_cache(maxsize=8192)  # several rules ask, each of the whole page
+def _vote_for_month(text: str) -> int:
+    """What the slashed dates of a text say for the month first; against it where it is negative."""
+    slashed = [match for match in _NUMERIC.finditer(text) if match[2] != "."]
+    return sum((int(match[3]) > 12) - (int(match[1]) > 12) for match in slashed)
 
 
 def has_clock(texts: Iterable[str]) -> bool:
@@ -100,16 +104,22 @@ def _find_all(text: str, packed: bool) -> Iterator[FoundDate]:
         yield from _make_found(match, match[1], match[3], match[4])
     yield from _find_numeric(text)
     yield from _find_spaced(text)
+    if _LETTERS.search(text):
+        yield from _find_named(text)
+    for match in _CHINESE.finditer(text):
+        yield from _make_found(match, match[1], match[2], match[3])
+    for match in _PACKED.finditer(text) if packed else ():
+        yield from _make_found(match, match[1], match[2], match[3])
+
+
+def _find_named(text: str) -> Iterator[FoundDate]:
+    """Days of a month that is written as a word."""
     for match in _find_day_first(text):
         yield from _make_found(match, match[3], _month_number(match[2]), match[1])
     for match in _MONTH_FIRST.finditer(text):
         yield from _make_found(match, match[3], _month_number(match[1]), match[2])
     for match in _YEAR_MONTH.finditer(text):
         yield from _make_found(match, match[1], _month_number(match[2]), match[3])
-    for match in _CHINESE.finditer(text):
-        yield from _make_found(match, match[1], match[2], match[3])
-    for match in _PACKED.finditer(text) if packed else ():
-        yield from _make_found(match, match[1], match[2], match[3])
 
 
 def _find_day_first(text: str) -> Iterator[re.Match[str]]:

@@ -100,12 +100,17 @@ def find_numbers(text: str, mark: DecimalMark = "") -> list[Number]:
     return list(_find_numbers(text, mark))
 
 
+@lru_cache(maxsize=8192)  # first to find the page's decimal mark, then to read them by it
+def _match_numbers(text: str) -> tuple[re.Match[str], ...]:
+    return tuple(_NUMBER.finditer(text))
+
+
 @lru_cache(maxsize=8192)
 def _find_numbers(text: str, mark: DecimalMark) -> tuple[Number, ...]:
     if not has_figure(text):
         return ()
     found: list[Number] = []
-    for match in _NUMBER.finditer(text):
+    for match in _match_numbers(text):
         negative = bool(match["sign"] or match["sign2"] or match["minus"]) and "+" not in (
             match["sign"],
             match["sign2"],
@@ -166,7 +171,7 @@ def find_decimal_mark(texts: Iterable[str]) -> DecimalMark:
     """The decimal mark that most of the texts' plain numbers use; nothing where none tells."""
     votes = {".": 0, ",": 0}
     for text in filter(_MARKED.search, texts):
-        for match in _NUMBER.finditer(text):
+        for match in _match_numbers(text):
             sign, weight = _vote(_NO_CENTS.sub("", _SPACES.sub("", match["digits"])))
             if sign:
                 votes[sign] += weight

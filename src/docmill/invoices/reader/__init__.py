@@ -111,7 +111,8 @@ def detect_notation(sheet: TextSheet) -> TextSheet:
     texts = [row.text for row in sheet.rows]
     first = dates.has_month_first(texts)
     first = first if first is not None else any(_AMERICAN.search(text) for text in texts)
-    return replace(sheet, mark=numbers.find_decimal_mark(texts), month_first=first)
+    mark = numbers.find_decimal_mark([cell.text for row in sheet.rows for cell in row.cells])
+    return replace(sheet, mark=mark, month_first=first)
 
 
 def _label_line(line: ResolvedLine) -> LabelledAmount:

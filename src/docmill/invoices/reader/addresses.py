@@ -10,7 +10,6 @@ from docmill.reading.pages import Value, bounding_box
 
 MAX_LINES: Final = 6
 _OWN: Final = lexicon.printed_pattern("own_line", r"\b")
-_LABELS: Final = (lexicon.NUMBER, lexicon.OTHER_NUMBER, lexicon.DATE, lexicon.DUE, lexicon.TERMS)
 _ENDS: Final = lexicon.printed_pattern("address_end")
 
 
@@ -41,8 +40,7 @@ def find_address(sheet: TextSheet, name: Value | None) -> Value | None:
 
 def _ends_address(text: str) -> bool:
     """Whether a line speaks of something else than where somebody is."""
-    key = labels.squeeze(text)
-    label = any(kind.fullmatch(key) for kind in _LABELS)
+    label = labels.squeeze(text) in lexicon.ENDS_ADDRESS
     return label or ":" in text or bool(_ENDS.match(text))
 
 

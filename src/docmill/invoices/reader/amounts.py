@@ -254,14 +254,14 @@ def is_in_date(figure: PrintedNumber) -> bool:
 def find_amount_label(row: TextRow, figure: PrintedNumber) -> str:
     """The words a number belongs to: before it in its cell, else the nearest cell to the left."""
     own = figure.cell.text[: figure.number.start]
-    if _LETTERS.search(_without_numbers(own)):
+    if own and _LETTERS.search(_without_numbers(own)):
         return own
     left = [cell for cell in row.cells if cell.box.x1 <= figure.cell.box.x0 + 1]
     for index in range(len(left) - 1, -1, -1):
-        if _LETTERS.search(_without_money(left[index].text)):
+        if _has_words(left[index].text):
             return _join_label(left, index) + " " + own
     behind = figure.cell.text[figure.number.end :]
-    if _LETTERS.search(_without_money(behind)) and len(behind) < 30:
+    if len(behind) < 30 and _has_words(behind):
         return behind
     right = next((cell.text for cell in row.cells if cell.box.x0 >= figure.cell.box.x1), "")
     return right if len(right) < 30 and not left and find_role(right)[0] else ""
@@ -273,6 +273,11 @@ def _join_label(left: list[TextCell], index: int) -> str:
     if index and not find_role(text)[0] and left[index].box.x0 - left[index - 1].box.x1 < 40:
         return left[index - 1].text + " " + text
     return text
+
+
+def _has_words(text: str) -> bool:
+    """Whether letters stand together that are no currency."""
+    return _LETTERS.search(text) is not None and _LETTERS.search(_without_money(text)) is not None
 
 
 def _without_money(text: str) -> str:
@@ -287,13 +292,13 @@ def _has_label_between(row: TextRow, first: PrintedNumber, second: PrintedNumber
     """Whether words stand between two numbers of a row, so that the second has its own label."""
     if first.cell is second.cell:
         between = first.cell.text[first.number.end : second.number.start]
-        return bool(_LETTERS.search(_without_money(between)))
+        return _has_words(between)
     inner = [
         c for c in row.cells if first.cell.box.x1 <= c.box.x0 and c.box.x1 <= second.cell.box.x0
     ]
     texts = [cell.text for cell in inner]
     texts += [first.cell.text[first.number.end :], second.cell.text[: second.number.start]]
-    return any(_LETTERS.search(_without_money(text)) for text in texts)
+    return any(map(_has_words, texts))
 
 
 CLOSE: Final = 3  # of the height: how near the headings of a column stand

@@ -225,8 +225,7 @@ def _cells_below(
     for count, (_, _, below) in enumerate(find_lines_below(sheet, row, cell.box)):
         key = labels.squeeze(below.text)
         wide = below.box.middle - last.box.middle > GAP * max(last.box.height, below.box.height)
-        party = lexicon.BUYER.fullmatch(key) or lexicon.SELLER.fullmatch(key)
-        if wide or party or count == MOST_LINES or (stop and key.startswith(stop)):
+        if wide or count == MOST_LINES or key in lexicon.PARTIES or (stop and key.startswith(stop)):
             return
         yield below
         last = below

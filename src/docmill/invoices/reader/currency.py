@@ -63,6 +63,7 @@ _SIGN_START: Final = re.compile(  # what every sign has, each way with a letter 
     r"|Rp|RP|Rs|RM|R(?=[\s\d-])|S/|Fr\.|kr|Kr|KR|Ft|FT|lei|Lei|DKK|SEK|NOK"
 )
 _CODE: Final = re.compile(rf"(?<![^\W\d_])(?<!/)(?:{_CODES})(?![^\W\d_])")
+_CAPITALS: Final = re.compile("[A-Z]{3}")
 _IN: Final = re.compile(r"(?:[(\[/]|\b(?:in|en|dalam|i|v|w|em|ve|total|amount))\s*$", re.IGNORECASE)
 
 
@@ -114,7 +115,7 @@ def find_marks(text: str) -> list[MoneyMark]:
         for match in (_SIGN.finditer(text) if _SIGN_START.search(text) else ())
     ]
     taken = {at for mark in found for at in range(mark.start, mark.end)}
-    for match in _CODE.finditer(text):
+    for match in _CODE.finditer(text) if _CAPITALS.search(text) else ():
         if match.start() not in taken:
             worth = _code_worth(text, match.start(), match.end())
             found.append(MoneyMark(match[0], match.start(), match.end(), worth))

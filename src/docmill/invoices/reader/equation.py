@@ -27,9 +27,9 @@ class Surroundings:
     of_gross: PartCounts
     fitting: dict[Decimal, bool] = field(default_factory=dict[Decimal, bool])  # what was asked
 
-    def count_parts(self, gap: Decimal, slack: Decimal) -> int | None:
-        """Of how many charges and discounts a gap is made; None where it is of none."""
-        return _look_up(self.of_gross, _to_cents(gap), _to_cents(slack))
+    def count_parts(self, gap: int, slack: int) -> int | None:
+        """Of how many charges and discounts a gap in cents is made; None where it is of none."""
+        return _look_up(self.of_gross, gap, slack)
 
     def fits_lines(self, total: Decimal) -> bool:
         """Whether the lines come to a total, with charges and discounts or without."""
@@ -37,21 +37,21 @@ class Surroundings:
             return False
         known = self.fitting.get(total)
         if known is None:
-            found = _look_up(self.of_lines, _to_cents(total) - self.lines, SLACK)
+            found = _look_up(self.of_lines, to_cents(total) - self.lines, SLACK)
             known = self.fitting[total] = found is not None
         return known
 
 
 def make_surroundings(amounts: Sequence[LabelledAmount], lines: Decimal | None) -> Surroundings:
     return Surroundings(
-        None if lines is None else _to_cents(lines),
+        None if lines is None else to_cents(lines),
         _sum_parts(_signed_parts(amounts, _OF_LINES)),
         _sum_parts(_signed_parts(amounts, _OF_GROSS)),
     )
 
 
 @lru_cache(maxsize=4096)  # the same amounts are weighed in many sets
-def _to_cents(value: Decimal) -> int:
+def to_cents(value: Decimal) -> int:
     return int((value / CENT).to_integral_value())
 
 
@@ -77,7 +77,7 @@ def _signed_parts(amounts: Iterable[LabelledAmount], roles: frozenset[str]) -> l
 
 
 def _signed_value(item: LabelledAmount) -> int:
-    cents = _to_cents(item.value)
+    cents = to_cents(item.value)
     if item.role == "rounding":
         return cents
     return abs(cents) if item.role == "charge" else -abs(cents)

@@ -83,8 +83,9 @@ def read_header(
 
 def _is_of_line(phrase: Phrase, table: frozenset[int]) -> bool:
     """Whether a word for a day, not for the invoice's, heads or stands among the lines."""
-    surely = lexicon.DATE.fullmatch(phrase.key) or lexicon.DUE.fullmatch(phrase.key)
-    return phrase.row.index in table and not surely
+    if phrase.row.index not in table:
+        return False
+    return not (lexicon.DATE.fullmatch(phrase.key) or lexicon.DUE.fullmatch(phrase.key))
 
 
 def _wrapped_labels(sheet: TextSheet) -> Iterator[Phrase]:

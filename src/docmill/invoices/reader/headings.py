@@ -14,6 +14,7 @@ MAX_HEADING_WORDS: Final = 6
 MAX_HEADING_CHARS: Final = 45
 MAX_CURRENCY: Final = 3  # letters of a currency's code
 _BRACKETS: Final = re.compile(r"\([^)]*\)")
+_LETTERS: Final = re.compile(r"[A-Za-z#@]")  # two signs are headings as well
 _SPLIT: Final = re.compile(r"[/|,\n]|\s-\s")
 
 _PRICE: Final = lexicon.stem_pattern("price")
@@ -34,6 +35,8 @@ _ANY_STEM: Final = make_screen(
 @lru_cache(maxsize=8192)
 def heading_kind(text: str) -> str:
     """The kind of a table column with this heading; the empty string where it is none."""
+    if text.isascii() and not _LETTERS.search(text):
+        return ""
     return exact_kind(text) or _bilingual_kind(text) or _kind_by_stems(text)
 
 

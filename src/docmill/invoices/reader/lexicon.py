@@ -45,8 +45,8 @@ def stem_words(concept: str) -> str:
 
 
 def stem_pattern(concept: str) -> re.Pattern[str]:
-    """The same as whole words."""
-    return re.compile(rf"(?<!\w){stem_words(concept)}(?!\w)")
+    """The same as whole words, to find whether one stands in a heading."""
+    return re.compile(rf"(?<!\w){quicken(stem_words(concept))}(?!\w)")
 
 
 def printed_words(concept: str) -> str:
@@ -115,6 +115,9 @@ NAMING: Final = LabelSet(
 )
 NAMING_SHORT: Final = LabelSet((OTHER_NUMBER, DATE_LOOSE, DATE_PLAIN, TERMS))
 DUE_LABELS: Final = LabelSet((DUE,))
+PARTIES: Final = LabelSet((BUYER, SELLER))
+ENDS_PARTY: Final = LabelSet((SHIP, BUYER, GOODS_PARTY))
+ENDS_ADDRESS: Final = LabelSet((NUMBER, OTHER_NUMBER, DATE, DUE, TERMS))
 LABELS: Final = LabelSet(  # every pattern that `match_labels` is given: else it finds nothing
     (
         *(NUMBER, NUMBER_TITLE, NUMBER_WEAK, NUMBER_SERIAL),

@@ -10,7 +10,8 @@ from docmill.invoices.reader import lexicon
 from docmill.invoices.reader.amounts import find_role
 from docmill.invoices.reader.headings import exact_kind
 from docmill.invoices.reader.lexicon import GOODS_PARTY, SHIP
-from docmill.reading import dates, labels
+from docmill.reading import labels
+from docmill.reading.dates import find_dates
 from docmill.reading.labels import (
     COMPANY,
     Phrase,
@@ -20,8 +21,9 @@ from docmill.reading.labels import (
     names_company,
     squeeze,
 )
+from docmill.reading.numbers import has_figure
 from docmill.reading.pages import Box, bounding_box
-from docmill.reading.screens import find_any, make_screen, split_at_edges
+from docmill.reading.screens import find_any, quicken, split_at_edges
 
 MAX_BLOCK_LINES: Final = 12
 ALIGNED: Final = 4.0
@@ -34,8 +36,9 @@ _ADDRESS: Final = lexicon.lowered_pattern(
 )
 _CONTACT: Final = split_at_edges(lexicon.lowered_pattern(lexicon.printed_words("contact")).pattern)
 _TAXED: Final = split_at_edges(lexicon.lowered_pattern(lexicon.printed_words("taxed")).pattern)
-_REACHED: Final = lexicon.lowered_pattern(
-    rf"{lexicon.printed_words('reached')}[^\d\n]{{0,12}}\d|www\.|https?:"
+_REACHED: Final = re.compile(
+    rf"{quicken(lexicon.lowered_pattern(lexicon.printed_words('reached')).pattern)}"
+    r"[^\d\n]{0,12}\d|www\.|https?:"
 )
 
 
@@ -150,6 +153,8 @@ def is_aligned(cell: TextCell, last: TextCell) -> bool:
 
 
 MAX_CHARS: Final = 70
+MAX_WORDS: Final = 9
+SENTENCE: Final = 4  # words: more may be one
 ROWS: Final = 10
 REACH: Final = 13.0
 LINKED: Final = 0.45
@@ -199,9 +204,8 @@ _TOWN: Final = re.compile(
 FORM_ONLY: Final = re.compile(
     rf"(?!Company|Firma|Verlag)(?:(?:{COMPANY.pattern})[\s&.,]*(?:de )?)+"
 )
-_STREET: Final = lexicon.lowered_pattern(rf"[^\d]*{lexicon.printed_words('street')}\s*(?:\d|$)")
-_STREET_WORD: Final = make_screen(
-    [lexicon.lowered_pattern(lexicon.printed_words("street")).pattern]
+_STREET: Final = re.compile(
+    quicken(lexicon.lowered_pattern(lexicon.printed_words("street")).pattern) + r"\s*(?:\d|$)"
 )
 _DOMAIN: Final = re.compile(
     r"(?:@|www\.|https?://(?:www\.)?)([a-z0-9.-]+)\.[a-z]{2,}", re.IGNORECASE
@@ -277,10 +281,12 @@ def is_name(text: str, *, given: bool = False) -> bool:
     label = _LABEL.match(text)
     parts = split_parts((text[label.end() :] if label else text).lstrip(" :"))
     bare = parts[0]
-    company = names_company(bare)
     if given and is_placeholder(bare):
         return True
-    if not _is_worded(bare) or (_IN_WORDS.search(bare) and not company) or lists_services(text):
+    if not _is_worded(bare):
+        return False
+    company = names_company(bare)
+    if (_IN_WORDS.search(bare) and not company) or lists_services(text):
         return False
     formed = company and not _NOT_COMPANY.match(bare)
     if _NOT_NAME.match(bare.lower()) and not (
@@ -293,15 +299,18 @@ def is_name(text: str, *, given: bool = False) -> bool:
         is_town(text) or _ends_as_place(bare) or (len(parts) == 2 and _FIGURES.search(parts[1]))
     ):
         return False
-    if set(bare) & set("@:?") or _names_street(text.lower().lstrip(" -–")) or bare[0].isdigit():
-        return False
     if bare.endswith((".", ":", "!", "?")) and not (company or _INITIALS.search(bare)):
         return False
     worded = bool(exact_kind(bare)) or (_names_amount(bare) and not company)
-    unformed = COMPANY.sub("", bare)  # a form may be a sentence: `z ograniczoną ..`
-    prose = len(bare.split()) > 4 and _WORDS_OF_PROSE.search(unformed) and not bare.islower()
-    worded = worded or (bool(prose) and not given)
-    return not worded and len(bare.split()) <= 9 and not dates.find_dates(text)
+    worded = worded or (not given and _is_sentence(bare))
+    return not worded and not _names_street(text.lower().lstrip(" -–")) and not find_dates(text)
+
+
+def _is_sentence(text: str) -> bool:
+    """Whether words are prose; a company's form may be a sentence: `z ograniczoną ..`."""
+    if len(text.split()) <= SENTENCE or text.islower():
+        return False
+    return _WORDS_OF_PROSE.search(COMPANY.sub("", text)) is not None
 
 
 def is_sample_name(text: str) -> bool:
@@ -345,10 +354,12 @@ def _is_made_up(text: str) -> bool:
 
 
 def _is_worded(text: str) -> bool:
-    """Whether a text is letters in the main, not too many, and no code."""
-    letters = sum(char.isalpha() for char in text)
+    """Whether a text is letters in the main, not too many, no code, question or address."""
+    letters = sum(map(str.isalpha, text))
     enough = letters >= 3 and letters * 2 >= len(text.replace(" ", "")) and text[0] != "("
-    return enough and len(text) <= MAX_CHARS and not _CODE.fullmatch(text)
+    if not enough or len(text) > MAX_CHARS or len(text.split()) > MAX_WORDS:
+        return False
+    return not (text[0].isdigit() or set(text) & set("@:?") or _CODE.fullmatch(text))
 
 
 def lists_services(text: str) -> bool:
@@ -367,7 +378,9 @@ def _names_amount(text: str) -> bool:
 
 
 def _names_street(lower: str) -> bool:
-    return _STREET_WORD.search(lower) is not None and _STREET.match(lower) is not None
+    """Whether a word for a street stands before a number or ends a text without one."""
+    street = _STREET.search(lower)
+    return street is not None and not _FIGURES.search(lower, 0, street.start())
 
 
 def has_street(text: str) -> bool:
@@ -384,7 +397,8 @@ def is_place(text: str) -> bool:
 
 def _ends_as_place(text: str) -> bool:
     """Whether a number says that a line is a street or town; schools and clinics have one too."""
-    return _PLACE.match(text) is not None and not _NUMBERED.fullmatch(text)
+    numbered = has_figure(text) or "s/n" in text
+    return numbered and _PLACE.match(text) is not None and not _NUMBERED.fullmatch(text)
 
 
 def _is_labelling(text: str) -> bool:
@@ -447,6 +461,13 @@ def heads_grid(sheet: TextSheet, phrase: Phrase, value: TextCell) -> bool:
 
 def find_domains(sheet: TextSheet) -> dict[str, float]:
     """The names of web and mail addresses on the sheet, and what each says for its owner."""
+    known: dict[str, float] | None = sheet.kept.get("domains")
+    if known is None:
+        known = sheet.kept["domains"] = _find_domains(sheet)
+    return known
+
+
+def _find_domains(sheet: TextSheet) -> dict[str, float]:
     found: dict[str, float] = {}
     for row in sheet.rows:
         for match in _DOMAIN.finditer(row.text):

@@ -48,6 +48,7 @@ from docmill.reading.labels import (
     Where,
     find_spots,
     match_labels,
+    names_company,
 )
 from docmill.reading.pages import Box, Value
 
@@ -67,7 +68,6 @@ _CONTACT: Final = lexicon.printed_pattern("contact_word", r"\b", r"\b|@")
 _NAME_LABEL: Final = re.compile(lexicon.printed_words("name_label").replace(" ", ""))
 _COURTESIES: Final = lexicon.COURTESIES
 _OTHER_LABEL: Final = re.compile(r"[^:]{2,30}\s?:(?:\s|$)")
-_ENDING: Final = (lexicon.SHIP, lexicon.BUYER, lexicon.GOODS_PARTY)
 CENTRED: Final = 0.12  # of the page's width: how far from its middle a heading's may be, twice
 
 
@@ -164,7 +164,7 @@ def _is_signatory(sheet: TextSheet, name: PartyName) -> bool:
     row = find_row(sheet, name.cell)
     below = find_lines_below(sheet, row, name.cell.box) if row else iter(())
     first = next((cell.text for _, _, cell in below), "")
-    return bool(_JOB.fullmatch(first.strip())) and not COMPANY.search(name.text)
+    return not names_company(name.text) and bool(_JOB.fullmatch(first.strip()))
 
 
 def _is_of_goods(phrase: Phrase) -> bool:
@@ -373,7 +373,7 @@ def _names_below(sheet: TextSheet, phrase: Phrase, worth: float) -> Iterator[Par
         first = not at and _is_over_address(below)
         given = first or bool(lexicon.NAME_COLON.match(cell.text))
         ends = not (given and is_placeholder(cell.text))
-        if (ends and any(kind.fullmatch(key) for kind in _ENDING)) or tries == 2:
+        if (ends and key in lexicon.ENDS_PARTY) or tries == 2:
             return
         beside = row.cells[column + 1] if column + 1 < len(row.cells) else None
         if _NAME_LABEL.fullmatch(key) and beside and is_name(beside.text):
@@ -415,10 +415,11 @@ def _sender_lines(sheet: TextSheet) -> Iterator[tuple[TextRow, TextCell]]:
             return
         for cell in row.cells:
             parts = split_parts(cell.text)
-            figures = any(char.isdigit() for part in parts[1:] for char in part)
-            enough = 3 <= len(parts) <= 6 and figures and len(cell.text) < 140
+            enough = 3 <= len(parts) <= 6 and len(cell.text) < 140
+            if not enough or not any(map(str.isdigit, "".join(parts[1:]))):
+                continue
             placed = is_town(cell.text) or not is_name(parts[0])
-            if enough and not placed and not _CONTACT.search(cell.text):
+            if not placed and not _CONTACT.search(cell.text):
                 yield row, cell
 
 

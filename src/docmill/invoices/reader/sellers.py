@@ -176,19 +176,19 @@ def _company_names(sheet: TextSheet, row: TextRow) -> Iterator[PartyName]:
     for column, cell in enumerate(row.cells):
         parts = split_parts(cell.text)
         part = parts[0]
-        several = len(parts) > 2 and _OWN.search(cell.text)
-        first = not column and len(row.cells) > 1
-        columns = height > 0.88 and first and _OWN.search(row.text)
-        imprint = 0.3 if edge and (several or columns) else 0.0
         if (
-            is_name(part)
+            (edge or names_company(part))
+            and len(part.split()) <= 7
+            and is_name(part)
             and not is_town(cell.text)
             and not lists_services(cell.text)
             and not dates.find_dates(cell.text)
             and not BANK.search(part)
-            and (edge or names_company(part))
-            and len(part.split()) <= 7
         ):
+            several = edge and len(parts) > 2 and _OWN.search(cell.text)
+            first = not column and len(row.cells) > 1
+            columns = height > 0.88 and first and _OWN.search(row.text)
+            imprint = 0.3 if several or columns else 0.0
             large = _size_bonus(sheet, cell) if edge else 0.0
             yield make_name(cell, 0, 0.05 + edge + imprint + large - 0.05 * (row.page > 1))
 

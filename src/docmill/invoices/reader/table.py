@@ -439,11 +439,15 @@ def _is_in_slot(header: Header, index: int, figure: PrintedNumber) -> bool:
     columns, box = header.columns, figure.box
     left = columns[index - 1] if index else None
     right = columns[index + 1] if index + 1 < len(columns) else None
+    if right and box.x1 > right.x0 + 1:
+        return False
+    if left and box.x0 < min(left.x1, columns[index].x0) - 2:
+        return False
     beside_words = left is None or left.kind in WORDY
     counted = columns[index].kind == "quantity" and left is None
     bare = len(figure.text) == len(figure.cell.text) and (counted or not figure.text.isdigit())
     after = columns[index].x0 if beside_words and not bare else left.x1 if left else box.x0
-    return box.x0 >= after - 2 and (right is None or box.x1 <= right.x0 + 1)
+    return box.x0 >= after - 2
 
 
 def _kind_fits(column: Column, figure: PrintedNumber) -> bool:

@@ -11,7 +11,7 @@ from typing import Final
 
 from docmill.invoices.checks import TOLERANCE
 from docmill.invoices.reader.amounts import LabelledAmount
-from docmill.invoices.reader.equation import Surroundings, make_surroundings
+from docmill.invoices.reader.equation import SLACK, Surroundings, make_surroundings, to_cents
 from docmill.invoices.reader.model import (
     InvoiceTax,
     Values,
@@ -29,6 +29,7 @@ UNNAMED: Final = 0.1  # what an amount is worth without a label
 NAMED: Final = 0.6
 NO_TAX: Final = 0.2  # what a tax of nothing is worth: any sum allows it
 NAMED_RATE: Final = 0.6  # what it is worth that a tax is the share that its label names
+UNIT: Final = 100  # cents
 LARGE: Final = 10_000  # in a currency without cents
 PART_COST: Final = 0.4  # for each charge or discount without which a sum does not close
 IN_ORDER: Final = 0.1
@@ -85,6 +86,10 @@ class Pick:
     @cached_property
     def row(self) -> int:
         return self.amounts[0].figure.row
+
+    @cached_property
+    def cents(self) -> int:
+        return to_cents(self.value)
 
     @cached_property
     def is_whole(self) -> bool:
@@ -286,18 +291,18 @@ def _score_set(
 
 
 def _count_parts(net: Pick, tax: Pick | None, gross: Pick, around: Surroundings) -> int | None:
-    gap = gross.value - net.value - (tax.value if tax else NOTHING)
+    gap = gross.cents - net.cents - (tax.cents if tax else 0)
     return around.count_parts(gap, _rounding_of(net, gross))
 
 
-def _rounding_of(net: Pick, gross: Pick) -> Decimal:
-    """By how much a gross may be off: more where it is printed in whole units and the net is not,
-    and most where all amounts are rounded to whole units."""
+def _rounding_of(net: Pick, gross: Pick) -> int:
+    """By how many cents a gross may be off: more where it is printed in whole units and the net is
+    not, and most where all amounts are rounded to whole units."""
     if not gross.is_whole:
-        return TOLERANCE
+        return SLACK
     if not net.is_whole:
-        return Decimal(1)
-    return Decimal(2) if abs(gross.value) >= LARGE else TOLERANCE
+        return UNIT
+    return 2 * UNIT if abs(gross.cents) >= LARGE * UNIT else SLACK
 
 
 def _order_bonus(picks: Sequence[Pick]) -> float:
