@@ -1,6 +1,6 @@
 """Fits how sure values are, and says how far that can be believed on layouts not fitted on.
 
-python -m eval.fit_confidence [--write] [--errors] [--no-scans | --scans COUNT]
+python -m eval.fit_confidence [--write] [--errors] [--no-scans | --scans COUNT] [--kept FOLDER]
 
 Every figure printed is of documents whose layout the fit has not seen (cross-validation by layout).
 """
@@ -33,18 +33,18 @@ MADE: Final = {
 }
 
 
-def read_all(*, scans: bool = True, most: int = 0) -> list[Reading]:
+def read_all(kept_in: Path, *, scans: bool = True, most: int = 0) -> list[Reading]:
     """Everything; `most` scans of each folder, spread over it, where all would take too long."""
     found: list[Reading] = []
     for name in (*FOLDERS, *MADE):
         if name in MADE or (CORPUS / name).is_dir():
-            found += read_set(name, "invoice")
+            found += read_set(name, "invoice", kept_in=kept_in)
     for name in FOLDERS if scans else ():
         if (CORPUS / name).is_dir():
-            found += read_set(name, "invoice", scans=True, most=most)
+            found += read_set(name, "invoice", scans=True, most=most, kept_in=kept_in)
     if scans:
         made = min(most or SCANNED_MADE, SCANNED_MADE)
-        found += read_set("structures", "invoice", scans=True, most=made)
+        found += read_set("structures", "invoice", scans=True, most=made, kept_in=kept_in)
     return found
 
 
@@ -53,7 +53,8 @@ def list_rows(reading: Reading) -> Iterator[FitRow]:
     known = Describer.of(reading.data, [PlacedText(*each) for each in reading.texts])
     for each in judge_invoice(reading.record, reading.data):
         if each.value is not None and name_field(each.path) in KINDS:
-            yield _make_row(reading, each, known.describe(each.path))
+            limit = known.find_limit(each.path)
+            yield _make_row(reading, each, known.describe(each.path), limit)
     truth = reading.record["truth"]
     for path in OPTIONAL:
         if value_at(reading.data, path) is None and HEAD[path] in truth:
@@ -62,7 +63,9 @@ def list_rows(reading: Reading) -> Iterator[FitRow]:
             yield _make_row(reading, missed, known.describe_absence(path))
 
 
-def _make_row(reading: Reading, each: JudgedValue, features: dict[str, float]) -> FitRow:
+def _make_row(
+    reading: Reading, each: JudgedValue, features: dict[str, float], limit: float = 1.0
+) -> FitRow:
     weight = MADE.get(reading.set, 1.0 if reading.held else TUNED)
     return FitRow(
         set=reading.label,
@@ -76,6 +79,7 @@ def _make_row(reading: Reading, each: JudgedValue, features: dict[str, float]) -
         weight=weight,
         held=reading.held,
         score=each.confidence,
+        limit=limit,
     )
 
 
@@ -97,7 +101,7 @@ def name_document(reading: Reading) -> str:
 
 def main(arguments: Sequence[str]) -> int:
     asked = parse_asked(arguments, __doc__)
-    readings = read_all(scans=not asked.no_scans, most=asked.scans)
+    readings = read_all(asked.kept, scans=not asked.no_scans, most=asked.scans)
     task = FitTask(
         rows=[row for reading in readings for row in list_rows(reading)],
         documents=judge_documents(readings),

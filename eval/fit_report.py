@@ -3,16 +3,19 @@
 import argparse
 import itertools
 import json
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from docmill.core.calibration import Calibration
 from docmill.core.promise import RATE, UNLIKELY
-from eval.calibrating import FOLDS, DocumentTruth, FitRow, cross_validate, fit
+from eval.calibrating import FOLDS, SURE, DocumentTruth, FitRow, Sample, cross_validate, fit
+from eval.readings import KEPT
 
 SCANS: Final = " scans"
+LEAST_RIGHT: Final = 0.97  # of the sure values of a field, in every set
 
 Estimates = Sequence[tuple[FitRow, float]]
 
@@ -38,12 +41,14 @@ def parse_asked(arguments: Sequence[str], description: str | None) -> argparse.N
     parser.add_argument("--errors", action="store_true")
     parser.add_argument("--no-scans", action="store_true")
     parser.add_argument("--scans", type=int, default=0, metavar="COUNT")
+    parser.add_argument("--kept", type=Path, default=KEPT, metavar="FOLDER", help="of readings")
     return parser.parse_args(arguments)
 
 
 def run_fit(task: FitTask, *, write: bool, errors: bool) -> None:
     """Score the fit on what it has not seen, and keep that of all if it is wanted."""
-    found, expected = cross_validate(task.rows, task.documents)
+    sample = Sample.of(task.rows)
+    found, expected = cross_validate(sample, task.documents)
     real = [each for each in found if each[0].set.removesuffix(SCANS) in task.folders]
     print_sure(found, list(task.kinds))
     for name, part in (
@@ -59,25 +64,33 @@ def run_fit(task: FitTask, *, write: bool, errors: bool) -> None:
         if not row.right and sure >= 0.85:
             print(f"{sure:.3f} {row.score:.2f} {row.document} {row.path}")
     if write:
-        write_fit(task)
+        write_fit(task, fit(sample, task.documents))
 
 
 def print_sure(found: Estimates, fields: Sequence[str]) -> None:
-    """By field and set: how many values are sure, and how many of those are right."""
+    """By field and set: how many values are sure, and how many of those are right.
+
+    Then the fields of sets in which too few of them are.
+    """
+    cells: dict[tuple[str, str], list[bool]] = defaultdict(list)
+    counts = Counter((row.field, row.set) for row, _ in found)
+    for row, sure in found:
+        if sure >= SURE:
+            cells[row.field, row.set].append(row.right)
     sets = list(dict.fromkeys(row.set for row, _ in found))
     print(f"{'0.9 and more':18}" + "".join(f"{name[:17]:>18}" for name in sets))
     for field in fields:
-        cells: list[str] = []
-        for name in sets:
-            inside = [
-                (row.right, sure >= 0.9)
-                for row, sure in found
-                if row.field == field and row.set == name
-            ]
-            good = [right for right, is_sure in inside if is_sure]
-            share = f"{100 * sum(good) / len(good):5.1f}" if good else "    -"
-            cells.append(f"{len(good):5}/{len(inside):4} {share} %")
-        print(f"{field:18}" + "".join(f"{cell:>18}" for cell in cells))
+        told = [_tell_share(cells[field, name], counts[field, name]) for name in sets]
+        print(f"{field:18}" + "".join(f"{cell:>18}" for cell in told))
+    for (field, name), rights in cells.items():
+        if sum(rights) < LEAST_RIGHT * len(rights):
+            wrong = len(rights) - sum(rights)
+            print(f"  below {100 * LEAST_RIGHT:g} %: {field} of {name}, {wrong} of {len(rights)}")
+
+
+def _tell_share(rights: Sequence[bool], count: int) -> str:
+    share = f"{100 * sum(rights) / len(rights):5.1f}" if rights else "    -"
+    return f"{len(rights):5}/{count:4} {share} %"
 
 
 def print_steps(found: Estimates) -> None:
@@ -120,8 +133,8 @@ def _list_labels(task: FitTask, truth: DocumentTruth) -> list[str]:
     return [truth.set, f"corpus{medium}", *([f"held out{medium}"] if truth.held else [])]
 
 
-def write_fit(task: FitTask) -> None:
-    fitted, rows = fit(task.rows, task.documents), task.rows
+def write_fit(task: FitTask, fitted: Calibration) -> None:
+    rows = task.rows
     origin = {
         "made_by": task.made_by,
         "documents": len({row.document for row in rows}),

@@ -1,6 +1,7 @@
 """Fits how sure the values of trades are, as `eval.fit_confidence` does for invoices.
 
 python -m eval.fit_trade_confidence [--write] [--errors] [--no-scans | --scans COUNT]
+                                    [--kept FOLDER]
 
 A trade is what is approved, so a trade is here what a document is there. Every figure printed is of
 brokers that the fit has not seen (cross-validation by broker).
@@ -31,12 +32,14 @@ TUNED: Final = 0.6  # what a broker counts that the reader was made with
 _TRADE: Final = re.compile(r"trades\[(\d+)\]\.(\w+)")
 
 
-def read_all(*, scans: bool, most: int = 0) -> list[Reading]:
+def read_all(kept_in: Path, *, scans: bool, most: int = 0) -> list[Reading]:
     """All that the fit looks at; `most` scans, where it is not nought."""
     names = [name for name in FOLDERS if (CORPUS / name).is_dir()]
-    found = [reading for name in (*names, *MADE) for reading in read_set(name, "trades")]
+    found = [
+        reading for name in (*names, *MADE) for reading in read_set(name, "trades", kept_in=kept_in)
+    ]
     if scans and SCANNED in names:
-        found += read_set(SCANNED, "trades", scans=True, most=most)
+        found += read_set(SCANNED, "trades", scans=True, most=most, kept_in=kept_in)
     return found
 
 
@@ -98,7 +101,7 @@ def name_trade(reading: Reading, index: int) -> str:
 
 def main(arguments: Sequence[str]) -> int:
     asked = parse_asked(arguments, __doc__)
-    readings = read_all(scans=not asked.no_scans, most=asked.scans)
+    readings = read_all(asked.kept, scans=not asked.no_scans, most=asked.scans)
     task = FitTask(
         rows=[row for reading in readings for row in list_rows(reading)],
         documents=judge_documents(readings),

@@ -1,6 +1,7 @@
 """Readings of whole folders, kept on disk: fitting looks at them again and again.
 
-A reading is kept under the digest of the reader's code, so that a changed reader reads anew.
+A reading is kept under the digest of the reader's code, so that a changed reader reads anew. What
+takes longest, looking at scans, is kept by the bytes of the file under the digest of `reading/`.
 """
 
 import hashlib
@@ -8,14 +9,17 @@ import importlib
 import io
 import json
 import multiprocessing
+import pickle
 import tempfile
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
 from docmill.core.faults import DocmillError
 from docmill.core.plugins import PDF, Source, Tools
+from docmill.reading.documents import open_document
+from docmill.reading.pages import PagedDocument
 from eval import (
     billers,
     broker_papers,
@@ -95,25 +99,29 @@ class Reading:
         return self.set == "letters" or bool(hashlib.sha1(self.group.encode()).digest()[0] % 2)
 
 
-def read_set(name: str, pipeline: str, *, scans: bool = False, most: int = 0) -> list[Reading]:
+def read_set(
+    name: str, pipeline: str, *, scans: bool = False, most: int = 0, kept_in: Path = KEPT
+) -> list[Reading]:
     """A folder of the corpus or what a generator makes, read as text or as scans of it."""
-    folder = make_set(name) if name in GENERATORS else CORPUS / name
+    folder = make_set(name, kept_in) if name in GENERATORS else CORPUS / name
     records = json.loads((folder / "truth.json").read_text())
     records = records[:: -(-len(records) // most)] if most else records
-    kept = KEPT / pipeline / _digest(pipeline) / f"{name}{'-scans' if scans else ''}.json"
+    digest = digest_code(READERS[pipeline])
+    kept = kept_in / pipeline / digest / f"{name}{'-scans' if scans else ''}.json"
     found: dict[str, Any] = json.loads(kept.read_text()) if kept.is_file() else {}
     if missing := [each["file"] for each in records if each["file"] not in found]:
-        work = [(pipeline, folder / file, scans) for file in missing]
+        pages = kept_in / "pages" / digest_code(["reading"])
+        work = [(pipeline, folder / file, pages if scans else None) for file in missing]
         with multiprocessing.Pool(2) as pool:
-            found |= dict(pool.imap_unordered(_read_file, work))
+            found |= dict(pool.imap_unordered(_read_file, work, chunksize=1 if scans else 8))
         kept.parent.mkdir(parents=True, exist_ok=True)
         kept.write_text(json.dumps(found))
     return list(_pair(name, records, found, scans=scans))
 
 
-def make_set(name: str) -> Path:
+def make_set(name: str, kept_in: Path = KEPT) -> Path:
     """The folder of what a generator makes; made where it is not there yet."""
-    folder = KEPT / "made" / name
+    folder = kept_in / "made" / name
     if not (folder / "truth.json").is_file():
         GENERATORS[name](folder)
     return folder
@@ -128,9 +136,10 @@ def _pair(
             yield Reading(name, record, data, data.get("cells", []), scans)
 
 
-def _digest(pipeline: str) -> str:
+def digest_code(places: Iterable[str]) -> str:
+    """Of the files and folders of the package that a reading depends on."""
     digest = hashlib.sha256()
-    for place in READERS[pipeline]:
+    for place in places:
         path = ROOT / "src/docmill" / place
         for each in sorted(path.rglob("*")) if path.is_dir() else [path]:
             if each.suffix in {".py", ".tsv", ".json"} and each.name != "confidence.json":
@@ -138,13 +147,15 @@ def _digest(pipeline: str) -> str:
     return digest.hexdigest()[:16]
 
 
-def _read_file(work: tuple[str, Path, bool]) -> tuple[str, dict[str, Any]]:
-    pipeline, path, scans = work
-    content = scanned(path.read_bytes()) if scans else path.read_bytes()
-    source = Source(io.BytesIO(content), path.name, PDF)
+def _read_file(work: tuple[str, Path, Path | None]) -> tuple[str, dict[str, Any]]:
+    """A file as it is, or as a scan of it where it is told in which folder pages are kept."""
+    pipeline, path, pages_in = work
+    content = path.read_bytes()
     read = importlib.import_module(MODULES[pipeline]).read_unfitted
+    tools = Tools(progress=lambda _percent, _stage: None)
     try:
-        data, pages = read(source, Tools(progress=lambda _percent, _stage: None))
+        tools = replace(tools, document=open_scan(content, pages_in)) if pages_in else tools
+        data, pages = read(Source(io.BytesIO(content), path.name, PDF), tools)
     except DocmillError as exc:
         return path.name, {"error": {"code": exc.fault.code}}
     cells = [
@@ -154,3 +165,16 @@ def _read_file(work: tuple[str, Path, bool]) -> tuple[str, dict[str, Any]]:
         for cell in line.cells
     ]
     return path.name, {**data, "cells": cells}
+
+
+def open_scan(content: bytes, kept_in: Path) -> PagedDocument:
+    """The pages of a PDF as they are read from a scan of it."""
+    kept = kept_in / f"{hashlib.sha256(content).hexdigest()}.pickle"
+    if not kept.is_file():
+        with open_document(io.BytesIO(scanned(content)), PDF, drawn=False) as document:
+            pages = list(document.pages)
+            told = document.page_count, pages, document.warnings, document.embeds
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        kept.write_bytes(pickle.dumps(told))
+    count, pages, warnings, embeds = pickle.loads(kept.read_bytes())
+    return PagedDocument(count, {}, iter(pages), warnings, embeds=embeds)

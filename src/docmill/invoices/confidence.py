@@ -46,6 +46,8 @@ OPTIONAL: Final = ("due_date", "totals.tax")  # may be missing, and then rightly
 NEAR: Final = 1.0  # point: how far a value may reach out of its cell
 USUAL_GAP: Final = range(96)  # days from invoice to due date
 OFTEN: Final = 4
+LEAST_SURE: Final = 0.85  # what the reader itself calls less sure is never sure
+UNSURE: Final = 0.89
 MOST_AGREED: Final = 0.97  # two readers of one page may be misled by the same thing
 _AMOUNT: Final = re.compile(r"\d{1,3}(?:[.,]\d{3})+(?:[.,]\d\d)?|\d+[.,]\d\d")
 _YEAR: Final = re.compile(r"(?:19|20)\d\d")
@@ -130,6 +132,11 @@ class Describer:
             "later": float((seen["page"] or 1) > 1),
         }
         return {**common, **self.shared, **self._describe_kind(path, KINDS[field])}
+
+    def find_limit(self, path: str) -> float:
+        """What a value is never surer than: made documents teach that doubts of the reader are
+        mostly needless, and on real ones they are not."""
+        return UNSURE if self.data["evidence"][path]["confidence"] < LEAST_SURE else 1.0
 
     def describe_absence(self, path: str) -> Features:
         """What speaks for a value that was not found: words and figures that belong to it."""
@@ -372,7 +379,7 @@ def fit_confidence(
         field = name_field(path)
         if field in KINDS and "learned" not in seen and seen["page"]:
             sure = fitted.estimate(KINDS[field], field, known.describe(path))
-            evidence[path] = {**seen, "confidence": sure}
+            evidence[path] = {**seen, "confidence": min(sure, known.find_limit(path))}
     for path, sure in _list_followers(data, evidence):
         evidence[path] = {**evidence[path], "confidence": sure}
     return {**data, "evidence": evidence}
