@@ -227,6 +227,17 @@ def test_a_sellers_line_over_the_address_names_both() -> None:
     assert (data["invoice_number"], data["issue_date"]) == ("2014-03", "2014-07-11")
 
 
+def addressed(first_y: float, first: str, second_y: float, second: str) -> list[Text]:
+    """A buyer at 100 points, and two lines under him."""
+    return [
+        (340, 40, "CV. Multi Jaya"),
+        (60, 86, "Pelanggan:"),
+        (60, 100, "Toko Cahaya Utama"),
+        (60, first_y, first),
+        (60, second_y, second),
+    ]
+
+
 def test_an_address_ends_where_labels_begin() -> None:
     head: list[Text] = [
         (340, 40, "CV. Multi Jaya"),
@@ -243,6 +254,52 @@ def test_an_address_ends_where_labels_begin() -> None:
 
     assert data["buyer"]["address"] == "Jl. Sudirman No. 46, Medan 20112"
     assert data["invoice_number"] == "23004740"
+
+
+@pytest.mark.parametrize("street", ["Kundenstraße 15", "NIPORA PARK, BUILD F", "Teltower Damm 3"])
+def test_a_street_may_begin_like_the_word_for_a_number(street: str) -> None:
+    data = run(paper([LINE], [("Total", "100,000.00")], addressed(114, street, 128, "70173 Bonn")))
+
+    assert data["buyer"]["address"] == f"{street}, 70173 Bonn"
+
+
+def test_a_street_under_a_gap_belongs_to_the_name() -> None:
+    head = addressed(124, "Jl. Sudirman No. 46", 138, "Medan 20112")
+
+    data = run(paper([LINE], [("Total", "100,000.00")], head))
+
+    assert data["buyer"]["address"] == "Jl. Sudirman No. 46, Medan 20112"
+
+
+def test_the_label_of_an_address_is_no_part_of_it() -> None:
+    head = addressed(114, "Alamat : Jl. Sudirman No. 46", 128, "Medan 20112")
+
+    data = run(paper([LINE], [("Total", "100,000.00")], head))
+
+    assert data["buyer"]["address"] == "Jl. Sudirman No. 46, Medan 20112"
+
+
+@pytest.mark.parametrize("other", ["(061) 455-0199", "+62 61 4550199", "Tue Aug 15 2023"])
+def test_telephones_and_days_are_no_address(other: str) -> None:
+    head = addressed(114, "Jl. Sudirman No. 46", 128, other)
+
+    data = run(paper([LINE], [("Total", "100,000.00")], head))
+
+    assert data["buyer"]["address"] == "Jl. Sudirman No. 46"
+
+
+def test_an_address_may_stand_behind_the_name_elsewhere() -> None:
+    head: list[Text] = [
+        (60, 40, "Kraxi GmbH"),
+        (60, 120, "Kraxi GmbH · Flugzeugallee 17 · 12345 Papierfeld"),
+        (60, 140, "Papierflieger-Vertriebs-GmbH"),
+        (60, 154, "Rabattstr. 25"),
+        (60, 168, "34567 Osterhausen"),
+    ]
+
+    data = run(paper([LINE], [("Total", "100,000.00")], head))
+
+    assert data["seller"]["address"] == "Flugzeugallee 17 · 12345 Papierfeld"
 
 
 def test_a_word_that_goes_on_with_an_accent_is_no_code_of_a_currency() -> None:
