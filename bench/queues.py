@@ -11,11 +11,17 @@ from types import ModuleType
 from typing import Final
 from uuid import uuid4
 
-from bench.contenders import bare_loop, docmill_queue, pgqueuer_queue, procrastinate_queue
+from bench.contenders import (
+    awa_queue,
+    bare_loop,
+    docmill_queue,
+    pgqueuer_queue,
+    procrastinate_queue,
+)
 from bench.ground import Ground, apart
 from eval.rows import Row, Spread, compare, spread
 
-PEERS: Final = (procrastinate_queue, pgqueuer_queue, bare_loop)
+PEERS: Final = (procrastinate_queue, pgqueuer_queue, awa_queue, bare_loop)
 BATCHES: Final = (10, 100)
 # Enough to know the speed of the slowest.
 FEWER: Final = {procrastinate_queue: 1500}
@@ -63,7 +69,7 @@ def _speed(module: ModuleType, url: str, batch: int, count: int) -> float:
 def _starts(ground: Ground, urls: dict[ModuleType, str]) -> Iterator[Row]:
     samples = ground.count(200, 15)
     ours = _latency(docmill_queue, urls[docmill_queue], samples)
-    for module in (procrastinate_queue, pgqueuer_queue):
+    for module in (procrastinate_queue, pgqueuer_queue, awa_queue):
         its = _latency(module, urls[module], samples)
         yield Row(
             "queue, enqueue to start when idle", _two(ours), f"{module.NAME} {_two(its)}",

@@ -46,6 +46,7 @@ DOCMILL: Final = str(Path(sys.executable).with_name("docmill"))
 SECRETS: Final = {"POSTGRES_PASSWORD": "unused", "MINIO_ROOT_PASSWORD": "secret-of-the-store"}
 BUCKETS: Final = ("docmill-store", "docmill-bucket")
 SENDERS: Final = 4
+TELL_SECONDS: Final = 10.0
 # One in so many is read with passages and vectors; the others are cheap.
 WITH_VECTORS: Final = 10
 # A lost job is found soon and tried at once, so that a run takes minutes and not hours.
@@ -313,11 +314,12 @@ def main() -> None:
     parser.add_argument("--kills", type=int, default=10)
     parser.add_argument("--seed", type=int, default=random.randrange(10_000))
     given = parser.parse_args()
+    print(f"seed {given.seed}: {given.documents} documents, {given.kills} kills twice", flush=True)
     folder = Path(tempfile.mkdtemp(prefix="docmill-topology-", dir="/tmp"))
     server = embedded.start(folder / "pg")
     try:
         with open_topology(folder, server.url) as topology:
-            clean = asyncio.run(_run(topology, given))
+            clean = asyncio.run(_run_aloud(topology, given))
     finally:
         server.stop()
     if clean:
@@ -325,8 +327,32 @@ def main() -> None:
     sys.exit(0 if clean else f"what the processes said is in {folder}")
 
 
-async def _run(topology: Topology, given: argparse.Namespace) -> bool:
-    rng, sent = random.Random(given.seed), Sent()
+async def _run_aloud(topology: Topology, given: argparse.Namespace) -> bool:
+    sent = Sent()
+    telling = asyncio.create_task(_tell(topology, sent, given.documents))
+    try:
+        return await _run(topology, sent, given)
+    finally:
+        telling.cancel()
+
+
+async def _tell(topology: Topology, sent: Sent, documents: int) -> None:
+    began_at = time.monotonic()
+    while True:
+        await asyncio.sleep(TELL_SECONDS)
+        waiting = await asyncio.to_thread(_count_open, topology) if sent.documents else 0
+        seconds, count = time.monotonic() - began_at, len(sent.documents)
+        print(f"{seconds:.0f} s: {count} of {documents} sent, {waiting} to be read", flush=True)
+
+
+def _count_open(topology: Topology) -> int:
+    with psycopg.connect(topology.direct_url, autocommit=True) as conn:
+        row = conn.execute(OPEN).fetchone()
+    return row[0] if row else 0
+
+
+async def _run(topology: Topology, sent: Sent, given: argparse.Namespace) -> bool:
+    rng = random.Random(given.seed)
     disk, cloud = (topology.folder / "disk").as_uri(), topology.s3_url("docmill-store")
     _set_stores(topology, disk, cloud)
     await asyncio.to_thread(run_command, topology, "migrate-1", "migrate")

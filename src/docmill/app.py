@@ -194,7 +194,8 @@ async def check_database(settings: Settings, database_url: str) -> None:
         conn = await psycopg.AsyncConnection.connect(database_url, connect_timeout=10)
     except (*OUTAGES, psycopg.ProgrammingError) as exc:
         raise StartError(
-            f"The database can't be reached: {exc}\nCheck DATABASE_URL and that PostgreSQL runs."
+            f"The database can't be reached: {str(exc).strip()}\n"
+            "Check DATABASE_URL and that PostgreSQL runs."
         ) from exc
     async with conn:
         row = await (await conn.execute("SHOW synchronous_commit")).fetchone()

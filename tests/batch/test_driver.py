@@ -210,9 +210,11 @@ def test_a_long_list_tells_how_far_it_is(
 
 def test_an_output_is_one_batch_and_a_trial_reads_only_some(source: Path, tmp_path: Path) -> None:
     assert "2 documents listed, 2 in" in run(source, tmp_path / "out", *READ, "--limit", "2")
-    assert "limit 2, not None" in complain_of(source, tmp_path / "out", *READ)
+    assert "--limit 2 there, not given here" in complain_of(source, tmp_path / "out", *READ)
+    more = complain_of(source, tmp_path / "out", *READ, "--limit", "2", "--rows", "--shard", "9")
+    assert "another batch: --rows not given there, given here; --shard 3 there, 9 here." in more
     other = complain_of(source, tmp_path / "out", "--pipeline", "study", "--shard", "3")
-    assert "OUT holds another batch: pipeline extract, not study" in other
+    assert "OUT holds another batch: --pipeline extract there, study here" in other
 
 
 def test_a_shard_is_named_by_what_is_asked_and_what_is_in_it() -> None:

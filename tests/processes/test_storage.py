@@ -57,3 +57,27 @@ def test_a_move_that_is_killed_goes_on_where_it_was_and_says_what_to_set(
     assert f"DOCMILL_STORE={cloud}" in ran.out
     assert read_all(disk) == {}
     assert read_all(cloud) == half
+
+
+def test_a_move_says_which_store_is_wrong_before_it_copies(
+    terminal: Terminal, addresses: dict[str, str], tmp_path: Path
+) -> None:
+    disk, other = (tmp_path / "disk").as_uri(), (tmp_path / "other").as_uri()
+    url, _, options = addresses["s3"].partition("?")
+    cloud = f"{url}/{uuid4()}?{options}"
+    missing = terminal.run("storage", "move", disk, cloud)
+    assert (missing.code, (tmp_path / "disk").exists()) == (1, False)
+    assert f"FROM is no folder: {tmp_path / 'disk'}" in missing.err
+
+    fill(disk)
+    nowhere = f"s3://no-such-bucket-{uuid4()}?{options}"
+    refused = terminal.run("storage", "move", disk, nowhere, "--dry-run")
+    assert (refused.code, "TO can't be listed: s3://no-such-bucket" in refused.err) == (1, True)
+
+    known = terminal.with_(DOCMILL_STORE=cloud.replace("127.0.0.1", "localhost"))
+    elsewhere = known.with_(DOCMILL_STORE_ALSO=disk).run("storage", "move", disk, cloud)
+    assert elsewhere.code == 1
+    assert "DOCMILL_STORE and TO name one bucket at two servers" in elsewhere.err
+    assert set(read_all(disk)) == set(KEYS)
+    both = terminal.with_(DOCMILL_STORE=other, DOCMILL_STORE_ALSO=disk)
+    assert both.run("storage", "move", disk, other).code == 0

@@ -18,6 +18,8 @@ from docmill.storage.contract import Store
 
 BATCH: Final = "_batch.json"
 SUCCESS: Final = "_SUCCESS"
+# What a batch is, of which the command has an option of the same name.
+OPTIONS: Final = frozenset({"pipeline", "mapping", "rows", "limit", "shard"})
 # Tallies asked for at a time, at the end.
 AT_A_TIME: Final = 32
 
@@ -86,7 +88,7 @@ class Batch:
             await self._out.create(BATCH, json.dumps(ours, indent=2).encode())
             found = await manifest.read_json(self._out, BATCH) or ours
         if differ := [name for name in ours if found.get(name) != ours[name]]:
-            says = "; ".join(f"{name} {found.get(name)}, not {ours[name]}" for name in differ)
+            says = "; ".join(_compare(name, found.get(name), ours[name]) for name in differ)
             raise CommandError(
                 f"OUT holds another batch: {says}.\n"
                 "Choose another OUT, or ask for the same to go on with this one."
@@ -141,6 +143,18 @@ class Batch:
     async def _add(self, total: PartTally, names: list[str]) -> PartTally:
         found = await asyncio.gather(*(parts.read_tally(self._out, name) for name in names))
         return sum(found, total)
+
+
+def _compare(name: str, theirs: Any, ours: Any) -> str:
+    """In words of the command line, where the name is one of its options."""
+    option = f"--{name}" if name in OPTIONS else name
+    return f"{option} {_show(theirs)} there, {_show(ours)} here"
+
+
+def _show(choice: Any) -> str:
+    if choice is None or isinstance(choice, bool):
+        return "given" if choice else "not given"
+    return str(choice)
 
 
 def _identify(request: ReadRequest) -> dict[str, Any]:

@@ -11,9 +11,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from datetime import timedelta
 from enum import StrEnum
-from pathlib import Path
 from typing import Annotated, Any, Final, Self
-from urllib.parse import unquote, urlsplit
 
 import typer
 from rich.filesize import decimal
@@ -22,6 +20,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from docmill import app
 from docmill.app import StartError
 from docmill.cli.console import complain, err, say
+from docmill.cli.progress import LINE_SECONDS, describe_pace
 from docmill.core import failpoints, field_request, owners
 from docmill.core.extras import advise_extra
 from docmill.core.faults import DocmillError
@@ -29,10 +28,8 @@ from docmill.core.owners import OwnerKey
 from docmill.documents.confined import ReadRequest
 from docmill.processes.read import CPUS, Mapped, ProfileFile, plan_reading, read_limits
 from docmill.settings import read_settings
-from docmill.storage import open_store
+from docmill.storage import folder_of, open_store
 
-# Where nobody watches a bar, a line comes this often.
-LINE_SECONDS: Final = 10.0
 OWNER_KINDS: Final = ("user", "desk", "local")
 STOPPED: Final = 130  # as the shell says of Ctrl-C
 
@@ -162,10 +159,9 @@ def _run(
 
 def _check_source(source: str) -> None:
     """A folder that is missing or closed to us is not an empty one."""
-    parts = urlsplit(source)
-    if parts.scheme not in {"", "file"}:
+    folder = folder_of(source)
+    if folder is None:
         return
-    folder = Path(unquote(parts.path) if parts.scheme else source)
     if not folder.is_dir():
         raise StartError(f"IN is no folder: {folder}\nName a folder, or s3://, gs:// or az://.")
     if not os.access(folder, os.R_OK | os.X_OK):
@@ -356,7 +352,8 @@ class BatchBoard:
             say(text)
 
     def _show(self) -> None:
-        pace = f"{self.rate:.1f}/s, {self.left} left, {self.failed} failed" if self.read else ""
+        pace = describe_pace(self.read, self.total - self.done, self.seconds)
+        pace = f"{pace}, {self.failed} failed" if pace else ""
         for task in self._bar.task_ids:
             self._bar.update(task, completed=self.done, pace=pace)
         if not self._bar.disable or not pace or not self._is_time():

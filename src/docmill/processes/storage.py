@@ -16,9 +16,15 @@ from docmill.cli.progress import ProgressBoard
 from docmill.core import failpoints
 from docmill.core.faults import CommandError, DocmillError
 from docmill.settings import Settings, read_settings
-from docmill.storage import open_store
+from docmill.storage import endpoint_of, folder_of, open_store
 from docmill.storage.contract import ObjectInfo, Store
-from docmill.storage.moving import MoveOutcome, StoredTotal, measure_store, move_objects
+from docmill.storage.moving import (
+    FOLDERS,
+    MoveOutcome,
+    StoredTotal,
+    measure_store,
+    move_objects,
+)
 
 app = typer.Typer(
     name="storage",
@@ -68,13 +74,21 @@ def move_storage(
 async def _move(
     settings: Settings, source: str, target: str, *, dry_run: bool, quiet: bool
 ) -> dict[str, Any]:
+    folder = folder_of(source)
+    if folder is not None and not folder.is_dir():
+        raise CommandError(f"FROM is no folder: {folder}\nName the one that DOCMILL_STORE named.")
     async with _open_place(source) as old, _open_place(target) as new:
         if old.name == new.name:
             raise CommandError(f"FROM and TO are the same store: {old.name}\nName two stores.")
+        await _check_listing("FROM", old)
+        await _check_listing("TO", new)
         found = await measure_store(old)
         if dry_run:
             return _report(found, Counter(), []) | {"dry_run": True}
-        await _check_settings(settings, old, new)
+        if (await _name_places(settings)) != (new.name, old.name):
+            raise CommandError(_explain_settings(old.name, new.name))
+        _check_endpoint("DOCMILL_STORE", docmill_app.find_store(settings), "TO", target)
+        _check_endpoint("DOCMILL_STORE_ALSO", settings.store_also or "", "FROM", source)
         return await _move_all(old, new, found, quiet=quiet)
 
 
@@ -91,20 +105,44 @@ async def _open_place(place: str) -> AsyncGenerator[Store]:
         await store.close()
 
 
-async def _check_settings(settings: Settings, old: Store, new: Store) -> None:
-    """Nothing moves to where the processes do not look: their settings are ours."""
-    if settings.store_also:
-        async with (
-            _open_place(docmill_app.find_store(settings)) as first,
-            _open_place(settings.store_also) as also,
-        ):
-            if (first.name, also.name) == (new.name, old.name):
-                return
-    raise CommandError(
+async def _check_listing(word: str, store: Store) -> None:
+    """Whoever mistypes an address or a key learns which one, before anything is copied."""
+    try:
+        async for _ in store.pages(FOLDERS[0]):
+            break
+    except DocmillError as exc:
+        raise CommandError(
+            f"{word} can't be listed: {store.name}: {exc.detail}.\n"
+            "Check its address and options, the keys, and your rights there."
+        ) from exc
+
+
+async def _name_places(settings: Settings) -> tuple[str, str] | None:
+    """Where the processes write and where else they read, by our settings; None for one place."""
+    if not settings.store_also:
+        return None
+    async with (
+        _open_place(docmill_app.find_store(settings)) as first,
+        _open_place(settings.store_also) as also,
+    ):
+        return first.name, also.name
+
+
+def _explain_settings(old: str, new: str) -> str:
+    return (
         "docmill would not find what is moved: it does not read from both stores.\n"
-        f"Set DOCMILL_STORE={new.name} and DOCMILL_STORE_ALSO={old.name} (with their options) for "
+        f"Set DOCMILL_STORE={new} and DOCMILL_STORE_ALSO={old} (with their options) for "
         "every process and here, start the processes again, then move."
     )
+
+
+def _check_endpoint(setting: str, address: str, word: str, given: str) -> None:
+    """A bucket of the same name at another server is another bucket."""
+    if (ours := endpoint_of(address)) != (theirs := endpoint_of(given)):
+        raise CommandError(
+            f"{setting} and {word} name one bucket at two servers: endpoint {ours or 'not given'}"
+            f" and {theirs or 'not given'}.\nWrite {word} with the options that {setting} has."
+        )
 
 
 async def _move_all(

@@ -11,7 +11,16 @@ from docmill.storage.contract import Metadata, ObjectInfo, Store, Writer
 from docmill.storage.local import LocalStore
 from docmill.storage.paired import PairedStore
 
-__all__ = ["Metadata", "ObjectInfo", "Store", "Writer", "open_pair", "open_store"]
+__all__ = [
+    "Metadata",
+    "ObjectInfo",
+    "Store",
+    "Writer",
+    "endpoint_of",
+    "folder_of",
+    "open_pair",
+    "open_store",
+]
 
 # The kinds over the network: the module that knows the library, its function, and the extra.
 KINDS: Final = {
@@ -26,11 +35,24 @@ class UnknownStoreError(CommandError):
     """No store can be opened by this address."""
 
 
+def folder_of(url: str) -> Path | None:
+    """The folder that an address names, which may not be there; None for a store elsewhere."""
+    parts = urlsplit(url)
+    if parts.scheme not in {"", "file"}:
+        return None
+    return Path(unquote(parts.path) if parts.scheme else url)
+
+
+def endpoint_of(url: str) -> str | None:
+    """The server that an address asks for by its option; a bucket of that name is its own."""
+    return dict(parse_qsl(urlsplit(url).query)).get("endpoint")
+
+
 def open_store(url: str) -> Store:
     """By its address, or a plain path. Options follow a question mark, such as `?endpoint=`."""
+    if (folder := folder_of(url)) is not None:
+        return _open_folder(folder)
     parts = urlsplit(url)
-    if parts.scheme in {"", "file"}:
-        return _open_folder(Path(unquote(parts.path) if parts.scheme else url))
     if parts.scheme not in KINDS or not parts.netloc:
         raise UnknownStoreError(
             f"This is no address of a store: {url.partition('?')[0]}\nUse {FORMS}."
