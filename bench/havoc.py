@@ -255,8 +255,8 @@ async def _ask(
 class Killer:
     """Strikes now and then until its kills are used up."""
 
-    def __init__(self, house: House, plan: Plan, struck: Callable[[], None]) -> None:
-        self._struck: Callable[[], None] = struck
+    def __init__(self, house: House, plan: Plan, strikes: Callable[[], None]) -> None:
+        self._strikes: Callable[[], None] = strikes
         self.kills: Counter[str] = Counter()
         self.returns: list[Return] = []
         self._house: House = house
@@ -266,9 +266,9 @@ class Killer:
     async def run(self) -> None:
         for _ in range(self._left):
             await asyncio.sleep(self._random.uniform(0.2, 2.5))
+            self._strikes()  # whoever waits for a child to kill needs files that are read
             kind = await asyncio.to_thread(self._house.kill, self._random)
             self.kills[kind] += 1
-            self._struck()
             if kind == "postmaster":
                 self.returns.append(await asyncio.to_thread(_wait, self._house))
 
