@@ -47,7 +47,7 @@ def close_with_totals(texts: list[Text], y: float, net: int, more_tax: int = 0) 
 
 def doubtful_invoice(count: int) -> bytes:
     """No line's price makes its amount, which is asked about twice; and the tax is not 11 %."""
-    texts: list[Text] = [*LETTERHEAD, *row(180, *HEADINGS)]
+    texts: list[Text] = [*LETTERHEAD, (40, 168, "Mata Uang : IDR"), *row(180, *HEADINGS)]
     y, net = 196.0, 0
     for number in range(1, count + 1):
         amount = number * 10_000 + 7_000
