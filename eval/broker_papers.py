@@ -7,8 +7,8 @@ all trades that it says the same of, `|` one whose last cell each trade has side
 page. The same paper is drawn in columns, or as plain lines with single spaces, as many files have
 them.
 
-python -m eval.broker_papers [--sheets | --slips] [--count N] [--seed S] [--half tuned|held|all]
-    [--errors]
+python -m eval.broker_papers [--sheets | --slips | --tickets] [--count N] [--seed S]
+    [--half tuned|held|all] [--errors]
 """
 
 import argparse
@@ -32,6 +32,7 @@ from eval.score_trades import mean_right, print_reliability, read
 PAPERS: Final = Path(__file__).parent / "data" / "broker_papers.txt"
 SHEETS: Final = Path(__file__).parent / "data" / "broker_sheets.txt"  # other structures
 SLIPS: Final = Path(__file__).parent / "data" / "broker_slips.txt"  # mostly of one trade
+TICKETS: Final = Path(__file__).parent / "data" / "broker_tickets.txt"  # more countries and kinds
 COLUMN: Final = 5.0  # points: how wide a letter of the text file is drawn
 LEFT: Final = 36.0
 GAP: Final = 9.0
@@ -47,14 +48,21 @@ TEN_THOUSANDTH: Final = Decimal("0.0001")
 LOT_PRICES: Final = (Decimal("11.20"), Decimal("14.75"))
 DAYS: Final = {
     "dmy": "%d/%m/%Y", "dmyp": "%d.%m.%Y", "dmyh": "%d-%m-%Y", "mdy": "%m/%d/%Y",
-    "iso": "%Y-%m-%d", "dmony": "%d %b %Y", "dmy2": "%d/%m/%y",
+    "iso": "%Y-%m-%d", "dmony": "%d %b %Y", "dmy2": "%d/%m/%y", "dmonyh": "%d-%b-%Y",
 }  # fmt: skip
 MONTHS: Final = {
     "fr": ("janvier février mars avril mai juin juillet août septembre octobre novembre décembre"),
     "es": ("enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre "
            "diciembre"),
+    "de": "Januar Februar März April Mai Juni Juli August September Oktober November Dezember",
+    "it": ("gennaio febbraio marzo aprile maggio giugno luglio agosto settembre ottobre novembre "
+           "dicembre"),
+    "pl": ("stycznia lutego marca kwietnia maja czerwca lipca sierpnia września października "
+           "listopada grudnia"),
 }  # fmt: skip
-MARKS: Final = {"dot": ",.", "comma": ".,", "fr": "\xa0,", "space": " ,", "swiss": "'."}
+MARKS: Final = {
+    "dot": ",.", "comma": ".,", "fr": "\xa0,", "space": " ,", "swiss": "'.", "lakh": ",.",
+}  # fmt: skip
 CARRIED: Final = {
     "de": "Übertrag", "en": "Carried forward", "fr": "A reporter", "it": "A riportare",
     "es": "Suma y sigue", "nl": "Transport", "pt": "A transportar", "pl": "Do przeniesienia",
@@ -77,6 +85,7 @@ HOLDERS: Final = ("Jo Winter", "Ana Prado", "Luc Morel", "Ewa Lis", "Piet Maas",
 BANKS: Final = ("Nordhaven Bank AG", "Banca Lariana", "Kantoor Zuid Bank", "Casa Bem Corretora")
 _VALUE: Final = re.compile(r"\{([^{}]+)\}")
 _SIDES: Final = re.compile(r"\[([^\[\]|]*)\|([^\[\]|]*)\]")
+_LAKH: Final = re.compile(r"(?<=\d)(?=(?:\d\d)*\d{3}(?:\.|$))")  # 1,23,456.78
 _CELL: Final = re.compile(r"\S+(?: \S+)*")
 
 
@@ -267,6 +276,8 @@ class Printer:
 
     def number(self, value: Decimal, places: int = 2) -> str:
         text = f"{value:,f}" if -int(value.as_tuple().exponent) > places else f"{value:,.{places}f}"
+        if self.paper.numbers == "lakh":
+            text = _LAKH.sub(",", text.replace(",", ""))
         group, point = MARKS[self.paper.numbers]
         return text.translate(str.maketrans({",": group, ".": point}))
 
@@ -274,7 +285,8 @@ class Printer:
         if self.paper.days == "long":
             month = MONTHS[self.paper.language].split()[day.month - 1]
             link = " de " if self.paper.language == "es" else " "
-            return link.join((str(day.day), month, str(day.year)))
+            point = "." if self.paper.language == "de" else ""
+            return link.join((f"{day.day}{point}", month, str(day.year)))
         return day.strftime(DAYS[self.paper.days])
 
     def fill(self, line: Line, deal: PaperDeal, more: Mapping[str, str]) -> Line:
@@ -458,8 +470,8 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--half", choices=("tuned", "held", "all"), default="held")
     files = parser.add_mutually_exclusive_group()
-    files.add_argument("--sheets", dest="file", action="store_const", const=SHEETS, default=PAPERS)
-    files.add_argument("--slips", dest="file", action="store_const", const=SLIPS, default=PAPERS)
+    for name, file in (("--sheets", SHEETS), ("--slips", SLIPS), ("--tickets", TICKETS)):
+        files.add_argument(name, dest="file", action="store_const", const=file, default=PAPERS)
     parser.add_argument("--out", type=Path)
     parser.add_argument("--errors", action="store_true")
     asked = parser.parse_args(arguments)

@@ -26,7 +26,7 @@ from eval.readings import CORPUS, Reading, read_set
 WRITTEN: Final = Path(__file__).parents[1] / "src/docmill/trades/confidence.json"
 FOLDERS: Final = ("trades", "trades_more")
 SCANNED: Final = "trades_more"
-MADE: Final = ("brokers", "papers", "sheets", "slips")
+MADE: Final = ("brokers", "papers", "sheets", "slips", "tickets")
 WEIGHT_OF_MADE: Final = 0.15
 TUNED: Final = 0.6  # what a broker counts that the reader was made with
 _TRADE: Final = re.compile(r"trades\[(\d+)\]\.(\w+)")

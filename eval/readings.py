@@ -53,6 +53,7 @@ GENERATORS: Final[dict[str, Callable[[Path], None]]] = {
     "papers": lambda folder: broker_papers.make(folder, 236, 7),
     "sheets": lambda folder: broker_papers.make(folder, 204, 7, file=broker_papers.SHEETS),
     "slips": lambda folder: broker_papers.make(folder, 260, 7, file=broker_papers.SLIPS),
+    "tickets": lambda folder: broker_papers.make(folder, 188, 7, file=broker_papers.TICKETS),
     "suppliers": lambda folder: suppliers.make(folder, 210, 3),
     "billers": lambda folder: billers.make(folder, 3, 1),
 }
@@ -94,7 +95,7 @@ class Reading:
             return score_trades.is_held(self.record["file"])
         if self.set == "brokers":
             return self.group in broker_statements.HELD
-        if self.set in {"papers", "sheets", "slips"}:
+        if self.set in {"papers", "sheets", "slips", "tickets"}:
             return broker_papers.is_held(self.group)
         return self.set == "letters" or bool(hashlib.sha1(self.group.encode()).digest()[0] % 2)
 
