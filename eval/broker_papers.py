@@ -57,8 +57,6 @@ MONTHS: Final = {
     "de": "Januar Februar März April Mai Juni Juli August September Oktober November Dezember",
     "it": ("gennaio febbraio marzo aprile maggio giugno luglio agosto settembre ottobre novembre "
            "dicembre"),
-    "pl": ("stycznia lutego marca kwietnia maja czerwca lipca sierpnia września października "
-           "listopada grudnia"),
 }  # fmt: skip
 MARKS: Final = {
     "dot": ",.", "comma": ".,", "fr": "\xa0,", "space": " ,", "swiss": "'.", "lakh": ",.",

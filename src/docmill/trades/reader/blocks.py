@@ -257,6 +257,20 @@ def opens_holdings(row: NoteRow) -> bool:
     return bool(lexicon.HOLDINGS.search(row.plain))
 
 
+def find_held(rows: Sequence[NoteRow]) -> set[int]:
+    """Rows from a heading of what is held to the next that says buy or sell."""
+    found: set[int] = set()
+    within = False
+    for row in rows:
+        if not row.numbers and opens_holdings(row):
+            within = True
+        elif within and (anchor := find_anchor(row)) and anchor.weight >= TOLD:
+            within = False
+        if within:
+            found.add(row.index)
+    return found
+
+
 def _is_whole_trade(deal: Deal, anchor: Anchor) -> bool:
     if not deal.complete or deal.quantity is None:
         return False

@@ -1,7 +1,7 @@
 """The days of a trade: when it was done and when it is settled, by words, else by their places."""
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from typing import Final
@@ -43,6 +43,7 @@ _BETWEEN: Final = re.compile(r"\s*(?:[-–—]|\b[a-zà-ÿ]{1,4}\b)\s*")
 _LABEL: Final = re.compile(r"[^\W\d_]{3} [^\W\d_]{2}|[^\W\d_]{6}")  # words that name a day
 _WORD: Final = re.compile(r"[^\W\d_]{2,}")
 HEADING_WORDS: Final = 4  # beside its day: `Dealt on Tuesday`
+HEAD_WORDS: Final = 24  # that the head of a table may have
 FOLLOWING: Final = 3  # rows below a record in which its own day would stand
 _TOWN: Final = re.compile(r"^[^\W\d_][\w .'-]{2,24},\s*(?:[a-z]{2,3} )?$")
 
@@ -79,6 +80,21 @@ def find_headings(
     return [rows[at] for at in found]
 
 
+def find_day_names(rows: Sequence[NoteRow], records: Collection[int]) -> dict[int, Sequence[str]]:
+    """What the head of a table, however far above, calls the days of each record, where it names
+    as many as the record has and more than one."""
+    found: dict[int, Sequence[str]] = {}
+    head: list[list[str]] = []
+    for row in rows:
+        if not row.days and not row.numbers and 1 < row.word_count <= HEAD_WORDS:
+            ways = [_find_date_names(row.plain), _find_date_names(row.plain, every=True)]
+            head = ways if len(ways[1]) > 1 else head
+        elif len(row.days) > 1 and row.index in records:
+            fitting = (names for names in head if len(names) == len(row.days))
+            found[row.index] = next(fitting, ())
+    return found
+
+
 def read_heading(row: NoteRow) -> Value:
     """The day of a row that stands above records, as sure as its words make it."""
     (one,) = find_day_candidates([row], None)
@@ -100,12 +116,18 @@ def _tells_day(one: DateCandidate) -> bool:
     return one.score > 0 and not one.settles
 
 
-def find_day_candidates(rows: Sequence[NoteRow], anchor: NoteRow | None) -> list[DateCandidate]:
-    """All dates of these rows."""
+def find_day_candidates(
+    rows: Sequence[NoteRow],
+    anchor: NoteRow | None,
+    *,
+    named: Mapping[int, Sequence[str]] | None = None,
+) -> list[DateCandidate]:
+    """All dates of these rows. `named`: what the head of their table calls those of a row."""
     found: list[DateCandidate] = []
     for at, row in enumerate(rows):
+        names = named.get(row.index) if named else None
         for index, day in enumerate(row.days):
-            label = _find_day_label(rows, at, index)
+            label = names[index] if names else _find_day_label(rows, at, index)
             settles = bool(lexicon.SETTLEMENT_DAY.search(label)) and _label_weight(label) < 10
             found.append(
                 DateCandidate(row, day, _score_day(label, row, day, anchor, settles), settles)
@@ -237,16 +259,16 @@ def _score_day(label: str, row: NoteRow, day: Day, anchor: NoteRow | None, settl
 
 
 def _label_weight(label: str) -> float:
-    """What the words say: the one that ends nearest to the date."""
+    """What the words say: those that end nearest to the date, the most of them."""
     found = [
-        (match.end(), weight)
+        (match.end(), match.end() - match.start(), weight)
         for weight, pattern in lexicon.TRADE_DAY
         for match in pattern.finditer(label)
     ]
     settles = [match.end() for match in lexicon.SETTLEMENT_DAY.finditer(label)]
     if not found:
         return 0.0
-    end, weight = max(found)
+    end, _, weight = max(found)
     return 0.0 if settles and max(settles) > end else float(weight)
 
 
@@ -288,9 +310,10 @@ def _are_mixed(names: Sequence[str]) -> bool:
     return any(settles) and not all(settles)
 
 
-def _find_date_names(text: str) -> list[str]:
-    """The words for dates in a head, from left to right."""
+def _find_date_names(text: str, *, every: bool = False) -> list[str]:
+    """The words for dates in a head, from left to right; `every`: of days of no trade, too."""
     patterns = [pattern for _, pattern in lexicon.TRADE_DAY] + [lexicon.SETTLEMENT_DAY]
+    patterns += [lexicon.NOT_TRADE_DAY] if every else []
     spans = sorted({match.span() for pattern in patterns for match in pattern.finditer(text)})
     kept: list[tuple[int, int]] = []
     for span in spans:

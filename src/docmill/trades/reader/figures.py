@@ -10,7 +10,7 @@ from typing import Final
 
 from docmill.reading.labels import fold
 from docmill.reading.numbers import Number, currency_code
-from docmill.reading.pages import Box
+from docmill.reading.pages import Box, Word
 from docmill.trades.reader import lexicon
 from docmill.trades.reader.rows import NoteRow
 
@@ -26,8 +26,15 @@ RATE_CHARS: Final = 60  # before a number: longer than any `1.0000 EUR = USD`
 UNIT_CHARS: Final = 24  # behind a number: longer than any unit
 IN_NAME: Final = 2  # numbers that a name may hold
 MOST_CUTS: Final = 5  # numbers of a row that a space may part: two ways each
+DAYS: Final = (
+    *(pattern for _, pattern in lexicon.TRADE_DAY),
+    lexicon.SETTLEMENT_DAY,
+    lexicon.NOT_TRADE_DAY,
+)
 LONG: Final = 7  # figures without a separator: an account, not an amount
 MONEY_ROLES: Final = frozenset({"notional", "settlement", "fees", "taxes"})
+GAP: Final = "\t"  # between the words of two columns
+_APART: Final = re.compile(rf"[ {GAP}]")
 _PAIR: Final = re.compile(r"\b([A-Z]{3})(?: ?/ ?| )([A-Z]{3})\)?:?\s*$")
 _EQUATION: Final = re.compile(r"\b1(?:[.,]0+)? [A-Z]{3} = (?:[A-Z]{3} )?$")
 _LED: Final = re.compile(r"[A-Z]{3} [-+]?\d.* [A-Z]{3} [-+]?\d[\d.,'’]*$")  # codes lead numbers
@@ -164,21 +171,34 @@ def find_headings(row: NoteRow) -> list[Heading]:
     if not codes or not 2 <= len(row.words) <= 40:
         return []
     tokens = [(token, word) for word in row.words for token in fold(word.text).split()]
-    text = " ".join(token for token, _ in tokens)
+    text = _join_columns(tokens)
     found: list[tuple[int, int, str]] = []
     for role, pattern in lexicon.NUMBERS.items():
         found += [(match.start(), -match.end(), role) for match in pattern.finditer(text)]
     kept: list[Heading] = []
     end = 0
+    days = [m.span() for pattern in DAYS for m in pattern.finditer(text)] if found else []
     for start, stop, role in sorted(found):
+        if role == "price" and any(a <= start and -stop <= b for a, b in days):
+            continue  # `NAV date` is a column of days
         if _NUMBERED.match(text, -stop):  # `Valor 26729122` is a label with its value
             continue
         if start < end or (kept and kept[-1].role == role and -stop - end < 20 and role != "other"):
             continue
         end = -stop
-        word = tokens[text[:start].count(" ")][1]
+        word = tokens[len(_APART.findall(text[:start]))][1]
         kept.append(Heading(role, word.box, _currency_in(word.text), row.index))
     return kept if len({heading.role for heading in kept} - {"other"}) > 1 else []
+
+
+def _join_columns(tokens: Sequence[tuple[str, Word]]) -> str:
+    """The text of a head; no phrase goes over the gap between two columns."""
+    parts: list[str] = []
+    for at, (token, word) in enumerate(tokens):
+        before = tokens[at - 1][1] if at else word
+        wide = word.box.x0 - before.box.x1 > SPREAD * word.box.height
+        parts += [GAP if wide else " ", token] if at else [token]
+    return "".join(parts)
 
 
 def _find_table_head(

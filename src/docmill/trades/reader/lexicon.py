@@ -69,7 +69,7 @@ ON: Final = re.compile(rf"\b{_any('on')}$")
 # Documents that tell of no trade, and kinds of securities: the first that matches counts.
 DOCUMENT_KINDS: Final = [
     (kind, _whole("trade document", kind))
-    for kind in ("dividend", "cancellation", "order", "corporate", "statement")
+    for kind in ("dividend", "cancellation", "order", "corporate", "money", "statement")
 ]
 ASSETS: Final = [
     (kind, _whole("trade asset", kind))

@@ -1,6 +1,6 @@
 """From a sheet to trades: blocks found, then each block's values taken by label and arithmetic."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Final
@@ -56,6 +56,7 @@ REASONS: Final = {
     "cancellation": "It cancels a trade.",
     "order": "It confirms an order, which is not a trade yet.",
     "corporate": "It tells of a company's action or a transfer, not of a trade.",
+    "money": "It tells of a deposit, a loan or an exchange of money, not of a trade.",
     "statement": "It is a statement without a trade in it.",
     "history": "It is an account's history over years, not a confirmation of trades.",
     "": "No trade was found in it: nothing says what was bought or sold.",
@@ -72,6 +73,7 @@ class TradeScope:
     anchor: Anchor
     deal: Deal
     heading: NoteRow | None = None  # the day of this trade and of others below it
+    day_names: Mapping[int, Sequence[str]] | None = None  # by row, from the head of a table
 
     @property
     def near(self) -> int:
@@ -85,7 +87,7 @@ def read_trades(sheet: NoteSheet) -> FoundTrades:
     figures = FigureIndex(find_figures(rows))
     anchors = find_anchors(rows)
     kind = find_document_kind(rows, anchors)
-    if kind in {"cancellation", "order"}:
+    if kind in {"cancellation", "order"} or (kind == "money" and not _lists_securities(rows)):
         return FoundTrades(reason=REASONS[kind], kind=kind)
     blocks = _find_blocks(rows, figures, kind)
     if not blocks and not kind and anchors:
@@ -194,6 +196,11 @@ def find_document_kind(rows: Sequence[NoteRow], anchors: Sequence[Anchor]) -> st
     return found or ("order" if _is_estimate(rows) else "")
 
 
+def _lists_securities(rows: Sequence[NoteRow]) -> bool:
+    """Whether several securities are named, so that deposits are but a part of a statement."""
+    return len({match[1] for row in rows for match in facts.ISIN.finditer(row.text)}) > 1
+
+
 def _is_executed(rows: Sequence[NoteRow]) -> bool:
     """Whether an order is only spoken of by its day, and done: `Order received 4 May`, `Order
     executed 5 May`."""
@@ -240,7 +247,7 @@ def _make_scope(
     lone: bool,
 ) -> TradeScope:
     """A lone trade has the whole document; one of many its block, and the rows above the first."""
-    block = blocks[at]
+    block = _end_alike(blocks, at)
     if lone:
         last = _find_end(rows, block)
         return TradeScope(rows[: last + 1], (), figures.within(0, last), block.anchor, block.deal)
@@ -253,13 +260,29 @@ def _make_scope(
     return TradeScope(own, shared, inside, block.anchor, block.deal)
 
 
+def _end_alike(blocks: Sequence[TradeBlock], at: int) -> TradeBlock:
+    """A block; the last one goes no further than the longest of the others: what stands below all
+    trades is none of its own."""
+    block = blocks[at]
+    if not 0 < at == len(blocks) - 1:
+        return block
+    longest = max(other.last - other.first for other in blocks[:at])
+    own = [f.row.index for f in (block.deal.quantity, block.deal.price, block.deal.notional) if f]
+    return replace(block, last=min(block.last, max([block.first + longest, *own])))
+
+
 def _give_headings(
     rows: Sequence[NoteRow], blocks: Sequence[TradeBlock], scopes: Sequence[TradeScope]
 ) -> list[TradeScope]:
-    """Trades that are grouped by days know the day they stand under."""
+    """Trades that are grouped by days know the day they stand under, those of a table what its
+    head calls their days."""
     records = [range(block.first, block.last + 1) for block in blocks]
-    heads = days.find_headings(rows, records, [scope.near for scope in scopes])
-    return [replace(one, heading=head) for one, head in zip(scopes, heads, strict=True)]
+    cores = [scope.near for scope in scopes]
+    heads = days.find_headings(rows, records, cores)
+    names = days.find_day_names(rows, set(cores)) if len(scopes) > 1 else None
+    return [
+        replace(one, heading=head, day_names=names) for one, head in zip(scopes, heads, strict=True)
+    ]
 
 
 def _find_end(rows: Sequence[NoteRow], block: TradeBlock) -> int:
@@ -375,7 +398,8 @@ def _read_direction(scope: TradeScope) -> Value:
 def _read_dates(scope: TradeScope) -> dict[str, Value | None]:
     deal = scope.deal
     used = {f.row.index for f in (deal.quantity, deal.price, deal.notional) if f}
-    own = days.find_day_candidates(scope.own, _find_opening(scope, used))
+    opening = _find_opening(scope, used)
+    own = days.find_day_candidates(scope.own, opening, named=scope.day_names)
     own = days.weigh_places(own, used)
     settles = days.find_settlement_date(own, scope.near)
     traded = days.find_trade_date(own, scope.near)

@@ -16,8 +16,8 @@ from docmill.trades.reader.blocks import (
     Anchor,
     TradeBlock,
     find_anchor,
+    find_held,
     find_lots,
-    opens_holdings,
 )
 from docmill.trades.reader.deals import Deal, find_deal
 from docmill.trades.reader.figures import FigureIndex
@@ -34,7 +34,6 @@ from docmill.trades.reader.statements import (
 REACH: Final = 12  # rows from the numbers of a record to its other facts
 MISSING: Final = 2 * REACH  # rows that a fact counts which is not there
 HEADING_WORDS: Final = 5
-SAID: Final = 0.9
 FOUND: Final = 0.8  # of the records must have an ISIN and a day
 
 Core = tuple[NoteRow, Deal]
@@ -70,7 +69,7 @@ def find_records(rows: Sequence[NoteRow], figures: FigureIndex) -> TradeRecords:
 
 def _find_cores(rows: Sequence[NoteRow], figures: FigureIndex) -> list[Core]:
     """Rows whose numbers multiply too closely for chance, of the shape that most of them have."""
-    out = find_lots(rows) | _find_held(rows)
+    out = find_lots(rows) | find_held(rows)
     able = [row for row in rows if row.index not in out and len(row.numbers) > 2]
     groups: dict[int, list[StatementRow]] = defaultdict(list)
     for row in able:
@@ -109,20 +108,6 @@ def _find_shape(row: NoteRow) -> tuple[str, ...]:
 
 def _count_rows(group: Sequence[StatementRow]) -> int:
     return len({one.row.index for one in group})
-
-
-def _find_held(rows: Sequence[NoteRow]) -> set[int]:
-    """Rows from a heading of what is held to the next that says buy or sell."""
-    found: set[int] = set()
-    within = False
-    for row in rows:
-        if not row.numbers and opens_holdings(row):
-            within = True
-        elif within and (anchor := find_anchor(row)) and anchor.weight >= SAID:
-            within = False
-        if within:
-            found.add(row.index)
-    return found
 
 
 def _find_spans(rows: Sequence[NoteRow], cores: Sequence[Core]) -> tuple[bool, list[Span]]:

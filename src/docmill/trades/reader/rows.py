@@ -22,8 +22,8 @@ MAX_ROW_WORDS: Final = (
 SPACED: Final = 4  # so many single letters in a row are one word, spaced out
 _PARTS: Final = re.compile(r"\d[\d.,'’]*|[^\d]+?(?=\d|(?<=[a-zäöü])[A-ZÄÖÜ]|$)")
 _TIME: Final = re.compile(r"\b\d{1,2}[:.]\d{2}[:.]\d{2}(?:[.:]\d+)?\b|\b\d{1,2}:\d{2}\b")
-_IBAN: Final = re.compile(
-    r"\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){3,7}(?: [A-Z0-9]{1,4}(?![.,\dA-Z]))?\b"
+_IBAN: Final = re.compile(  # a word of twelve is an ISIN: `LU0963198774 XLUX 500`
+    r"\b[A-Z]{2}\d{2}(?![A-Z0-9]{8}\b)(?: ?[A-Z0-9]{4}){3,7}(?: [A-Z0-9]{1,4}(?![.,\dA-Z]))?\b"
 )
 _CODE: Final = re.compile(r"\b(?=[A-Z0-9]*[A-Z])(?=[A-Z0-9]*\d)[A-Z0-9]{6,}\b")
 _LINKED: Final = re.compile(r"\d+(?:[-/]\d+){1,}[-/]?\d*")

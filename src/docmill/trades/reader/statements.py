@@ -19,6 +19,7 @@ from docmill.trades.reader.blocks import (
     TradeBlock,
     are_parts,
     find_anchor,
+    find_held,
     find_lots,
 )
 from docmill.trades.reader.deals import Deal
@@ -37,7 +38,27 @@ AFTER: Final = 3  # rows below a record that may belong to it
 _PLUS: Final = re.compile(r"^\s*\+")
 
 Cells = tuple[TradeFigure, ...]
-Columns = tuple[int, int, int]
+SCALES: Final = (  # of a product, what it is called, and how large a quantity must be at least
+    (1.0, "product", 0),
+    (0.01, "per cent", 100),
+    (100.0, "contract", 1),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """The places of quantity, price and notional among the numbers of a row, and how the product
+    of the first two gives the third: as it is, in per cent, or of contracts for a hundred each."""
+
+    quantity: int
+    price: int
+    notional: int
+    scale: float = 1.0
+    fit: str = "product"
+
+    @property
+    def places(self) -> tuple[int, int, int]:
+        return self.quantity, self.price, self.notional
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +74,11 @@ def find_statement_blocks(rows: Sequence[NoteRow], figures: FigureIndex) -> list
     lots = find_lots(rows)
     able = [row for row in rows if row.index not in lots]
     records = [one for row in able if row.days for one in list_records(row, figures)]
+    dated = bool(records)
+    if not dated:  # the trades of one day, which stands above them
+        held = find_held(rows)
+        able = [row for row in able if facts.ISIN.search(row.text) and row.index not in held]
+        records = [one for row in able for one in list_records(row, figures)]
     groups: dict[int, list[StatementRow]] = defaultdict(list)
     for one in records:
         groups[len(one.cells)].append(one)
@@ -64,7 +90,7 @@ def find_statement_blocks(rows: Sequence[NoteRow], figures: FigureIndex) -> list
             if deal and (one.row.index not in found or found[one.row.index][1].score < deal.score):
                 found[one.row.index] = one.row, deal
     found |= _read_rest(records, found, figures)
-    return _make_blocks(rows, [found[index] for index in sorted(found)])
+    return _make_blocks(rows, [found[index] for index in sorted(found)], dated=dated)
 
 
 def _read_rest(
@@ -111,35 +137,43 @@ def vote_columns(group: Sequence[StatementRow]) -> Columns | None:
     size = len({one.row.index for one in group})
     if size < 2:
         return None
-    best: tuple[float, Columns] | None = None
-    for columns in permutations(range(len(table[0])), 3):
-        marks = [_mark(values, columns) for values in table]
-        able = [at for at, mark in enumerate(marks) if mark > 0]
-        told = {group[at].row.index: marks[at] for at in able}
-        if len(told) < ENOUGH * size or REAL not in told.values():
-            continue
-        if _is_rate([table[at] for at in able], columns):
-            continue
-        score = sum(told.values()) / size + _describe_columns([group[at] for at in able], columns)
-        if best is None or score > best[0]:
-            best = score, columns
-    return best[1] if best else None
+    for scale, fit, least in SCALES:
+        best: tuple[float, Columns] | None = None
+        for places in permutations(range(len(table[0])), 3):
+            columns = Columns(*places, scale, fit)
+            marks = [_mark(values, columns, least) for values in table]
+            able = [at for at, mark in enumerate(marks) if mark > 0]
+            told = {group[at].row.index: marks[at] for at in able}
+            if len(told) < ENOUGH * size or REAL not in told.values():
+                continue
+            if _is_rate([table[at] for at in able], columns):
+                continue
+            score = sum(told.values()) / size
+            score += _describe_columns([group[at] for at in able], columns)
+            if best is None or score > best[0]:
+                best = score, columns
+        if best:
+            return best[1]
+    return None
 
 
 def _is_rate(table: Sequence[Sequence[float]], columns: Columns) -> bool:
     """Whether one of the factors is the same broken number in all rows: a rate of exchange."""
-    for at in columns[:2]:
+    for at in columns.places[:2]:
         values = {values[at] for values in table}
         if len(values) == 1 and round(min(values), 3) != min(values):
             return True
     return False
 
 
-def _mark(values: Sequence[float], columns: Columns) -> float:
-    count, each, total = (values[at] for at in columns)
+def _mark(values: Sequence[float], columns: Columns, least: float) -> float:
+    count, each, total = (values[at] for at in columns.places)
     if not (count and each and total):
         return 0.0
-    if abs(count * each - total) > max(CENT, total * LOOSE, min(count, each) * 0.006):
+    if columns.scale != 1.0 and (count < least or count != int(count)):
+        return 0.0
+    slack = max(CENT, total * LOOSE, min(count, each) * 0.006 * columns.scale)
+    if abs(count * each * columns.scale - total) > slack:
         return 0.0
     plain = 1.0 in (count, each) or (count == int(count) < 60 and each == int(each) < 60)
     return TRIVIAL if plain else REAL
@@ -147,7 +181,7 @@ def _mark(values: Sequence[float], columns: Columns) -> float:
 
 def _describe_columns(group: Sequence[StatementRow], columns: Columns) -> float:
     """What heads, signs and currencies say for these columns, from about -2 to 2."""
-    counts, prices, totals = ([one.cells[at] for one in group] for at in columns)
+    counts, prices, totals = ([one.cells[at] for one in group] for at in columns.places)
     size = len(group)
     score = 0.5 * sum(f.role("quantity") - f.role("price") for f in counts) / size
     score += 0.5 * sum(f.role("price") - f.role("quantity") for f in prices) / size
@@ -178,24 +212,28 @@ def _is_signed(figure: TradeFigure) -> bool:
 def read_deal(one: StatementRow, columns: Columns | None) -> Deal | None:
     if columns is None:
         return None
-    quantity, price, total = (one.cells[at] for at in columns)
+    quantity, price, total = (one.cells[at] for at in columns.places)
     rates = [cell for cell in one.cells if cell.role("fx")]
     fits = [
         deal
         for deal in deals.find_fitting(quantity, price, total, rates)
         if deal.fit in {"product", "per cent"}
     ]
+    if columns.fit == "contract" and _mark([float(f.value) for f in one.cells], columns, 1):
+        values = quantity.value, price.value, total.value
+        fits.append(Deal(quantity, price, total, columns.fit, deals.TURNED, *values))
     return max(fits, key=lambda deal: deal.score, default=None)
 
 
 def _make_blocks(
-    rows: Sequence[NoteRow], found: Sequence[tuple[NoteRow, Deal]]
+    rows: Sequence[NoteRow], found: Sequence[tuple[NoteRow, Deal]], *, dated: bool
 ) -> list[TradeBlock]:
-    """Records with a direction, each with its rows and the row that names its security."""
+    """Records with a direction, each with its rows and the row that names its security. Without a
+    day words or codes have to tell it: what is held has signs, too."""
     below = _names_follow(rows, [row for row, _ in found])
     heads = _find_heads(rows)
     blocks: list[TradeBlock] = []
-    anchors = _find_anchors(found)
+    anchors = _find_anchors(found, signed=dated)
     for at, ((row, deal), anchor) in enumerate(zip(found, anchors, strict=True)):
         if anchor is None:
             continue
@@ -240,10 +278,10 @@ def _find_heads(rows: Sequence[NoteRow]) -> list[int | None]:
     return heads
 
 
-def _find_anchors(found: Sequence[tuple[NoteRow, Deal]]) -> list[Anchor | None]:
+def _find_anchors(found: Sequence[tuple[NoteRow, Deal]], *, signed: bool) -> list[Anchor | None]:
     """Each record's direction: by words if most rows have one, else by signs, else by codes."""
     words = [find_anchor(row) for row, _ in found]
-    signs = [_read_sign(row, deal) for row, deal in found]
+    signs = [_read_sign(row, deal) if signed else None for row, deal in found]
     if sum(word is not None for word in words) >= WORDED * len(found) or not any(signs):
         signs = words
     if not any(signs):
