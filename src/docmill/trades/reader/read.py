@@ -15,11 +15,11 @@ from docmill.trades.reader.blocks import (
     TradeBlock,
     find_anchors,
     find_signed_rows,
-    find_title_kind,
     find_trade_blocks,
 )
 from docmill.trades.reader.deals import Deal, find_deal
 from docmill.trades.reader.figures import FigureIndex, TradeFigure, find_figures
+from docmill.trades.reader.kinds import REASONS, find_document_kind, lists_securities
 from docmill.trades.reader.money import BY_MONEY, UNSAID, find_block_by_money, is_proven
 from docmill.trades.reader.names import find_name
 from docmill.trades.reader.records import TradeRecords, find_records
@@ -51,16 +51,6 @@ SHARED: Final = 0.8  # an ISIN that stands outside the trade's own rows
 FITS: Final = {"product": 0.96, "exchange": 0.92, "per cent": 0.94, "contract": 0.75, "net": 0.75}
 UNSAID_SURE: Final = {BY_MONEY: 0.6, UNSAID: 0.3}  # directions that no word tells
 LEGS: Final = frozenset({"notional", "settlement", "price"})
-REASONS: Final = {
-    "dividend": "It tells of a dividend or another income, not of a trade.",
-    "cancellation": "It cancels a trade.",
-    "order": "It confirms an order, which is not a trade yet.",
-    "corporate": "It tells of a company's action or a transfer, not of a trade.",
-    "money": "It tells of a deposit, a loan or an exchange of money, not of a trade.",
-    "statement": "It is a statement without a trade in it.",
-    "history": "It is an account's history over years, not a confirmation of trades.",
-    "": "No trade was found in it: nothing says what was bought or sold.",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +77,7 @@ def read_trades(sheet: NoteSheet) -> FoundTrades:
     figures = FigureIndex(find_figures(rows))
     anchors = find_anchors(rows)
     kind = find_document_kind(rows, anchors)
-    if kind in {"cancellation", "order"} or (kind == "money" and not _lists_securities(rows)):
+    if kind in {"cancellation", "order"} or (kind == "money" and not lists_securities(rows)):
         return FoundTrades(reason=REASONS[kind], kind=kind)
     blocks = _find_blocks(rows, figures, kind)
     if not blocks and not kind and anchors:
@@ -180,41 +170,6 @@ def _is_history(trades: Sequence[FoundTrade]) -> bool:
     dates = sorted(trade.text("trade_date") for trade in trades if trade.text("trade_date"))
     years = int(dates[-1][:4]) - int(dates[0][:4]) if dates else 0
     return len(trades) > MANY and years >= YEARS
-
-
-def find_document_kind(rows: Sequence[NoteRow], anchors: Sequence[Anchor]) -> str:
-    """What a document is, by the first title that says so; a trade's own title comes before."""
-    first = next((a.row.index for a in anchors if a.weight >= TITLED), len(rows))
-    found = ""
-    for row in rows:
-        kind = find_title_kind(row)
-        before = row.index < first or (kind == "order" and row.index == first)
-        if kind == "cancellation" or (kind and before and not found):
-            found = kind
-    if found == "order" and _is_executed(rows):
-        found = ""
-    return found or ("order" if _is_estimate(rows) else "")
-
-
-def _lists_securities(rows: Sequence[NoteRow]) -> bool:
-    """Whether several securities are named, so that deposits are but a part of a statement."""
-    return len({match[1] for row in rows for match in facts.ISIN.finditer(row.text)}) > 1
-
-
-def _is_executed(rows: Sequence[NoteRow]) -> bool:
-    """Whether an order is only spoken of by its day, and done: `Order received 4 May`, `Order
-    executed 5 May`."""
-    titles = [row for row in rows if find_title_kind(row) == "order"]
-    if not all(row.days for row in titles):
-        return False
-    named = days.find_day_candidates(rows, None)
-    return any(one.score >= days.CERTAIN for one in named)
-
-
-def _is_estimate(rows: Sequence[NoteRow]) -> bool:
-    """Whether amounts are called estimated, again and again: what a deal would cost."""
-    told = [len(lexicon.ESTIMATED.findall(row.plain)) for row in rows if row.numbers]
-    return sum(told) > 1
 
 
 def _is_sure(block: TradeBlock, kind: str) -> bool:
