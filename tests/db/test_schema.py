@@ -137,18 +137,47 @@ def test_the_result_of_a_complete_job_may_expire(db: Row) -> None:
     assert status_of(db, job_id) == Status.COMPLETE
 
 
-@pytest.mark.parametrize("status", [status for status in Status if status != Status.UPLOADED])
-def test_a_job_begins_as_uploaded_and_as_nothing_else(db: Row, status: Status) -> None:
-    document_id = a_document(db)
+def insert_job(db: Row, status: Status, **more: str) -> None:
+    """As it stands in the table when it begins like this."""
     columns = {
         "queued_at": "now()",
         "started_at": "now()",
         **{name: value for name, value in WEARS[status].items() if name not in FROM_THE_ROW},
+        **more,
     }
     names, values = ", ".join(columns), ", ".join(columns.values())
     query = (
         f"INSERT INTO jobs (id, document_id, owner, pipeline, status, {names})"
         f" VALUES (gen_random_uuid(), %s, %s, 'extract', '{status}', {values})"
     )
-    with pytest.raises(CheckViolation, match="must begin as uploaded"), db.transaction():
-        db.execute(query.encode(), (document_id, OWNER))
+    db.execute(query.encode(), (a_document(db), OWNER))
+
+
+@pytest.mark.parametrize(
+    "status", [status for status in Status if status not in {Status.UPLOADED, Status.QUEUED}]
+)
+def test_a_job_begins_as_uploaded_or_queued_and_as_nothing_else(db: Row, status: Status) -> None:
+    with pytest.raises(CheckViolation, match="must begin as uploaded or queued"), db.transaction():
+        insert_job(db, status)
+
+
+def test_a_job_begins_without_a_claim(db: Row) -> None:
+    with pytest.raises(CheckViolation, match="must begin without a claim"), db.transaction():
+        insert_job(db, Status.QUEUED, claim="1")
+
+
+def test_a_job_that_begins_as_queued_has_the_time_of_its_owners_clock(db: Row) -> None:
+    """Moved by the guard, or just before by the same transaction; no other time is believed."""
+    clock = "UPDATE owners SET changed_at = '2050-01-01 00:00Z' WHERE owner = %s"
+    told = ["'2001-01-01'", "now()", "'2050-01-01 00:00Z'"]
+    for time in told:
+        if time == told[-1]:
+            db.execute(clock, (OWNER,))
+        insert_job(db, Status.QUEUED, updated_at=time)
+    query = "SELECT changed_at FROM owners UNION ALL SELECT max(updated_at) FROM jobs"
+    owner, last = db.execute(query).fetchall()
+    assert owner == last
+    query = "SELECT extract(year FROM updated_at)::int FROM jobs ORDER BY 1"
+    years = [year for (year,) in db.execute(query).fetchall()]
+    assert years[0] > 2001
+    assert years[2] == 2050

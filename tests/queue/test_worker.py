@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -133,6 +133,27 @@ async def test_new_work_starts_by_notification_long_before_the_next_poll(
         bell.ring()
         await until(lambda: _is(pool, job_id, Status.COMPLETE))
     await bell.close()
+
+
+async def test_a_run_begins_before_the_worker_asks_the_database_again(
+    pool: Pool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[str] = []
+    statements = pool.statements
+
+    def note_statements() -> AbstractAsyncContextManager[Connection]:
+        seen.append("asks")
+        return statements()
+
+    async def note_run(job: Claimed, _note: ReportProgress) -> tuple[Ending, Usage | None]:
+        seen.append("runs")
+        return a_result(job), Usage(1, 1, 1)
+
+    (job_id,) = await add(pool)
+    monkeypatch.setattr(pool, "statements", note_statements)
+    async with working(pool, None, note_run):
+        await until(lambda: _is(pool, job_id, Status.COMPLETE))
+    assert seen[:3] == ["asks", "runs", "asks"]
 
 
 async def _listens(pool: Pool) -> bool:

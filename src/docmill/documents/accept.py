@@ -11,9 +11,10 @@ from typing import Any, Final
 from uuid import uuid4
 
 import structlog
+from structlog.contextvars import get_contextvars
 
 from docmill import tracing
-from docmill.core import failpoints
+from docmill.core import failpoints, log_lines
 from docmill.core.documents import BUCKET, NewDocument, clean_filename
 from docmill.core.faults import DocmillError
 from docmill.core.installed import PipelineCatalog
@@ -133,13 +134,14 @@ async def accept(
     if not accepted.told:
         acceptor.work.ring()
     acceptor.changes.ring()
-    log.info(
-        LOGGED[accepted.outcome],
-        job=str(accepted.job.id),
-        owner=wanted.owner.key,
-        pipeline=accepted.job.requested_pipeline,
-        source=wanted.source,
-    )
+    facts = {
+        "job": str(accepted.job.id),
+        "owner": wanted.owner.key,
+        "pipeline": accepted.job.requested_pipeline,
+        "source": wanted.source,
+    }
+    if not log_lines.write_fact(LOGGED[accepted.outcome], {**get_contextvars(), **facts}):
+        log.info(LOGGED[accepted.outcome], **facts)
     return accepted
 
 
@@ -465,6 +467,6 @@ def hash_request(
     owner: OwnerKey, content: str, pipeline: str, mapping: str | None, options: Mapping[str, Any]
 ) -> str:
     """What the same request of the same owner has in common: the job's `dedupe_key`."""
-    asked = json.dumps(dict(options), sort_keys=True)
+    asked = json.dumps(dict(options), sort_keys=True) if options else "{}"
     parts = (owner, content, pipeline, mapping or "", asked)
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()

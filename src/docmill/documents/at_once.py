@@ -4,6 +4,7 @@ What its owner chose is not read before. It is believed to be as it was last (no
 who is new here); where it is not so, the statement writes nothing and tells what it is now.
 """
 
+import json
 from collections import OrderedDict
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
@@ -40,7 +41,14 @@ class BelievedChoices:
             self._known.popitem(last=False)
 
 
+def _dump(choices: OwnerChoices) -> str:
+    return json.dumps(asdict(choices))
+
+
 NOTHING: Final = OwnerChoices()
+# Of most uploads, and so encoded once.
+BELIEVED_NOTHING: Final = _dump(NOTHING)
+EMPTY: Final = "{}"
 
 ACCEPT: Final = """
 SELECT chosen, has_twin, at, changed_at,
@@ -85,7 +93,7 @@ def _describe(upload: NewUpload) -> dict[str, Any]:
     """What the statement is given besides its terms."""
     document, job = upload.document, upload.job
     return {
-        "believed": Jsonb(asdict(upload.believed)),
+        "believed": BELIEVED_NOTHING if upload.believed is NOTHING else _dump(upload.believed),
         "keep": upload.keep,
         "document_id": document.id,
         "sha256": document.sha256,
@@ -94,14 +102,14 @@ def _describe(upload: NewUpload) -> dict[str, Any]:
         "filename": document.original_filename,
         "source": document.source,
         "upload_key": document.upload_key,
-        "meta": Jsonb(dict(document.meta)),
+        "meta": Jsonb(dict(document.meta)) if document.meta else EMPTY,
         "pages": document.guessed.pages,
         "scans": document.guessed.scans,
         "id": job.id,
         "owner": job.owner,
         "pipeline": job.pipeline,
         "mapping": job.mapping,
-        "options": Jsonb(job.options),
+        "options": Jsonb(job.options) if job.options else EMPTY,
         "priority": job.priority,
         "dedupe_key": job.dedupe_key,
     }

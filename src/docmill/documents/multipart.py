@@ -4,6 +4,7 @@ Uploads and the gateway read with the same reader and differ in where the bytes 
 """
 
 import abc
+import re
 from collections.abc import AsyncIterator, Iterable, Mapping
 from dataclasses import dataclass
 from email.message import Message
@@ -18,6 +19,9 @@ from docmill.core.faults import DocmillError
 SURROUNDINGS: Final = 1 << 20
 LONGEST_BOUNDARY: Final = 200
 LONGEST_FIELD: Final = 1024
+FORM_TYPE: Final = "multipart/form-data"
+# As nearly everybody writes it; any other way is read by all the rules of headers.
+PLAIN_FORM: Final = re.compile(rf"{FORM_TYPE}; ?boundary=([0-9A-Za-z_-]+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,10 +39,8 @@ class BodyLimits:
 
 def read_boundary(headers: Mapping[str, str], limits: BodyLimits) -> str:
     """Everything the headers tell, checked before a byte of the body is read."""
-    header = Message()
-    header["content-type"] = headers.get("content-type", "").replace("\n", " ")
-    kind, boundary = header.get_content_type(), header.get_boundary("")
-    if kind != "multipart/form-data" or not 0 < len(boundary) <= LONGEST_BOUNDARY:
+    kind, boundary = _parse_form_type(headers.get("content-type", ""))
+    if kind != FORM_TYPE or not 0 < len(boundary) <= LONGEST_BOUNDARY:
         raise DocmillError("NO_FILE", "not multipart/form-data with a boundary")
     declared = headers.get("content-length", "0")
     if not declared.isdecimal():
@@ -46,6 +48,15 @@ def read_boundary(headers: Mapping[str, str], limits: BodyLimits) -> str:
     if int(declared) > limits.bytes:
         raise DocmillError("TOO_LARGE", "by its Content-Length", maxSize=limits.file_bytes)
     return boundary
+
+
+def _parse_form_type(header: str) -> tuple[str, str]:
+    """The type and the boundary; nothing where there is none."""
+    if plain := PLAIN_FORM.fullmatch(header):
+        return FORM_TYPE, plain[1]
+    message = Message()
+    message["content-type"] = header.replace("\n", " ")
+    return message.get_content_type(), message.get_boundary("")
 
 
 async def limit_body(stream: AsyncIterator[bytes], limits: BodyLimits) -> AsyncIterator[bytes]:

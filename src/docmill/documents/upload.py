@@ -190,7 +190,7 @@ async def receive(request: Request, context: UploadContext) -> ReceivedUpload:
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if "url" in context.fields and kind in {JSON_TYPE, FORM_TYPE}:
         return await _receive_address(request, context, kind)
-    reader = UploadReader(context, request.query_params)
+    reader = UploadReader(context, request.query_params if request.scope["query_string"] else {})
     try:
         await reader.read(request)
         if address := reader.fields.url:

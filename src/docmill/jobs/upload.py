@@ -207,7 +207,8 @@ async def take_in(
         context = context or uploads.UploadContext(site.store, site.catalog, site.config)
         received = await uploads.receive(request, context)
         received = await _apply_rate_limit(request, site, sender, received)
-        wanted = replace(wanted, request_key=key, quotas=site.config.quotas)
+        if key or site.config.quotas != wanted.quotas:
+            wanted = replace(wanted, request_key=key, quotas=site.config.quotas)
         outcomes = await accept_received(site, received, wanted)
         request.state.jobs = [one.job_id for one in outcomes if one.success]
         return outcomes
@@ -238,6 +239,8 @@ class DiskGauge:
 
     async def measure(self) -> float | None:
         if time.monotonic() >= self._until:
+            if self._until:  # the others of the burst go by what was known
+                self._until = time.monotonic() + GAUGE_SECONDS
             self._fullness = await self._store.fullness()
             self._until = time.monotonic() + GAUGE_SECONDS
         return self._fullness
@@ -313,9 +316,8 @@ async def accept_received(
         priority=asked.priority,
         options=asked.options,
         schedule=asked.schedule,
+        prefer=partial(_prefer, site.catalog, asked.pipeline) if wanted.preferred else None,
     )
-    if wanted.preferred:
-        wanted = replace(wanted, prefer=partial(_prefer, site.catalog, asked.pipeline))
     outcomes: list[FileOutcome] = []
     for position, file in enumerate(received.files):
         try:
@@ -345,10 +347,11 @@ async def _accept(
     return await accept.accept(site.find(Acceptor), file, wanted, position=position)
 
 
-async def describe_accepted(site: Site, accepted: Accepted) -> FileOutcome:
+async def describe_accepted(site: Site, accepted: Accepted) -> UploadAnswer:
+    """The whole answer, where it is the only file."""
     site.metrics.uploads.labels(str(accepted.outcome)).inc()
     job = await build_job(accepted.job, site.find(Estimator))
-    return FileOutcome(
+    return UploadAnswer(
         success=True,
         message=SAYS[accepted.outcome],
         filename=job.filename,
@@ -371,9 +374,11 @@ def _describe_refused(site: Site, file: StagedFile | RefusedFile, exc: DocmillEr
 
 
 def combine_outcomes(outcomes: Sequence[FileOutcome]) -> UploadAnswer:
-    if len(outcomes) == 1:
-        (only,) = outcomes
-        return UploadAnswer.model_construct(only.model_fields_set, **dict(only))
+    match outcomes:
+        case [UploadAnswer() as only]:
+            return only
+        case _:
+            pass
     good = sum(outcome.success for outcome in outcomes)
     return UploadAnswer(
         success=good == len(outcomes),

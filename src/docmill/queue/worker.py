@@ -215,6 +215,7 @@ class Worker:
                 self._is_claiming = False
             failpoints.hit("claim.after")
             self._begin(claimed)
+            await asyncio.sleep(0)  # they start before the next statement is put together
             # Afterwards: who has just been told of a job does not wait for this.
             if not await self._promote() and not claimed:
                 return poll if due is None else min(poll, max(due, 0.05))
