@@ -1,6 +1,5 @@
 """Hot statements behind 100,000 mixed rows: counted by the pages they touch, not by the clock."""
 
-import json
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
@@ -38,7 +37,7 @@ def a_claim(pipelines: list[str], slots: int, long_slots: int = 2) -> dict[str, 
 
 def an_exchange(slots: int) -> dict[str, Any]:
     moves = [{"id": str(UUID(int=0)), "claim": 1, "goes": "complete"}]
-    return {**a_claim(ALL, slots), "moves": json.dumps(moves), "ids": [UUID(int=0)]}
+    return {**a_claim(ALL, slots), **settle.bind_moves(moves)}
 
 
 def another(pipelines: list[str]) -> Args:

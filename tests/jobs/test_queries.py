@@ -122,7 +122,8 @@ async def test_a_change_that_began_first_and_commits_last_is_not_behind_the_read
 
 UNLOCKED = """
 CREATE OR REPLACE FUNCTION jobs_guard() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN NEW.updated_at = clock_timestamp(); RETURN NEW; END $$
+BEGIN NEW.updated_at = clock_timestamp(); RETURN NEW; END $$;
+DROP TRIGGER jobs_tell_dependents ON jobs
 """
 
 

@@ -358,7 +358,8 @@ SELECT 'illegal', job_id::text, 'It went from ' || was || ' to ' || goes || '.'
    AND was || ' > ' || goes <> ALL (%(moves)s)
 UNION ALL
 SELECT 'illegal', a.job_id::text, 'An attempt is open, and it is ' || j.status || '.'
-  FROM job_attempts a JOIN jobs j ON j.id = a.job_id
+  FROM (SELECT DISTINCT job_id FROM recent) AS those
+  JOIN job_attempts a ON a.job_id = those.job_id JOIN jobs j ON j.id = a.job_id
  WHERE a.ended_at IS NULL AND j.status <> 'processing'
  LIMIT 50
 """

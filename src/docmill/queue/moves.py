@@ -7,21 +7,20 @@ anew for each that a statement has.
 
 from typing import Final
 
-# What a claim makes of a job, and what its ending does: the same columns.
+# What a claim makes of a job, and what its ending does: the same columns. `rest` has what few
+# endings tell, by name.
 TAKES: Final = """
     SELECT id, owner, true AS takes, 'processing' AS goes, %(worker)s::text AS worker,
            now() + %(lease)s AS lease_until, %(gateways)s::jsonb AS gateways,
-           NULL::text AS outcome, NULL::text AS code, NULL::text AS message, NULL::text AS reason,
-           NULL::interval AS delay, false AS refund, NULL::interval AS keep,
-           NULL::text AS result_key, NULL::text AS reading_key, NULL::jsonb AS summary,
-           NULL::jsonb AS read_as, NULL::int AS duration_ms, NULL::jsonb AS call
+           NULL::text AS code, false AS refund, NULL::interval AS keep, NULL::text AS result_key,
+           NULL::jsonb AS meta, NULL::jsonb AS rest
       FROM picked
 """
 ENDS: Final = """
     SELECT id, owner, false AS takes, goes, leased_by AS worker,
            NULL::timestamptz AS lease_until, NULL::jsonb AS gateways,
-           outcome, code, message, reason, delay, refund, keep, result_key, reading_key, summary,
-           read_as, duration_ms, call
+           code, coalesce((rest ->> 'refund')::boolean, false) AS refund, keep, result_key,
+           meta, rest
       FROM mine
 """
 # Each job gets a time of its own, and the clock of its owner is moved once, as many microseconds as
@@ -53,46 +52,46 @@ moved AS (
            leased_by = CASE WHEN c.takes THEN c.worker END, lease_expires_at = c.lease_until,
            claim = jobs.claim + c.takes::int,
            attempt_count = jobs.attempt_count + c.takes::int - c.refund::int,
-           run_at = CASE WHEN c.goes = 'queued' THEN now() + c.delay END,
+           run_at = CASE WHEN c.goes = 'queued' THEN now() + (c.rest ->> 'delay')::interval END,
            queued_at = CASE WHEN c.goes = 'queued' AND NOT c.refund THEN now()
                             ELSE jobs.queued_at END,
            progress = CASE WHEN c.goes = 'complete' THEN 100 ELSE jobs.progress END,
            stage = CASE WHEN c.takes THEN jobs.stage ELSE '' END,
-           result_key = c.result_key, reading_key = c.reading_key,
-           reason = CASE WHEN c.goes = 'failed' THEN c.reason END,
+           result_key = c.result_key, reading_key = c.rest ->> 'reading_key',
+           reason = CASE WHEN c.goes = 'failed' THEN c.rest ->> 'reason' END,
            summary = CASE WHEN c.takes THEN jobs.summary
-                          WHEN c.goes <> 'queued' THEN c.summary END,
-           pipeline = coalesce(c.read_as ->> 'pipeline', jobs.pipeline),
-           mapping = CASE WHEN c.read_as IS NULL THEN jobs.mapping
-                          ELSE c.read_as ->> 'mapping' END,
-           decision = CASE WHEN c.takes THEN jobs.decision ELSE c.read_as ->> 'decision' END,
+                          WHEN c.goes <> 'queued' THEN c.rest -> 'summary' END,
+           pipeline = coalesce(c.rest #>> '{read_as,pipeline}', jobs.pipeline),
+           mapping = CASE WHEN c.rest ? 'read_as' THEN c.rest #>> '{read_as,mapping}'
+                          ELSE jobs.mapping END,
+           decision = CASE WHEN c.takes THEN jobs.decision ELSE c.rest #>> '{read_as,decision}' END,
            expires_at = CASE WHEN c.takes THEN jobs.expires_at
-                             WHEN c.goes = 'complete' OR c.reading_key IS NOT NULL
+                             WHEN c.goes = 'complete' OR c.rest ? 'reading_key'
                              THEN now() + c.keep END,
            completed_at = CASE WHEN c.goes = 'complete' THEN now() END,
            failed_at = CASE WHEN c.goes = 'failed' THEN now() END,
            error_code = CASE WHEN c.goes = 'failed' THEN c.code END,
-           error_message = CASE WHEN c.goes = 'failed' THEN c.message END
+           error_message = CASE WHEN c.goes = 'failed' THEN c.rest ->> 'message' END
       FROM changing AS c JOIN clock USING (owner) WHERE jobs.id = c.id
     RETURNING jobs.id, jobs.document_id, jobs.owner, jobs.pipeline, jobs.mapping, jobs.options,
               jobs.duplicate_of, jobs.claim, jobs.attempt_count, jobs.priority, jobs.start_tag,
               jobs.long, jobs.tries_before + jobs.attempt_count AS tries, jobs.run_at,
-              c.takes, c.goes, c.worker, c.gateways, c.outcome, c.code, c.refund, c.duration_ms,
-              c.call),
+              c.takes, c.goes, c.worker, c.gateways, c.refund, c.meta),
 """
+# An ending says by itself what its event tells, but for the time that the database chose.
 TOLD: Final = """
 told AS (
     INSERT INTO job_events (job_id, kind, worker, meta)
     SELECT id,
            CASE WHEN goes <> 'queued' THEN goes WHEN refund THEN 'queued' ELSE 'retry' END,
            worker,
-           jsonb_strip_nulls(CASE WHEN takes THEN jsonb_build_object(
-               'from', 'queued', 'to', goes, 'attempt', tries, 'claim', claim,
-               'gateway', gateways -> pipeline)
-           ELSE jsonb_build_object(
-               'from', 'processing', 'to', goes, 'outcome', outcome, 'claim', claim,
-               'attempt', attempt_count, 'code', code, 'run_at', run_at,
-               'duration_ms', duration_ms) || coalesce(call, '{}') END)
+           CASE WHEN NOT takes AND run_at IS NULL THEN meta
+                WHEN NOT takes THEN meta || jsonb_build_object('run_at', run_at)
+                WHEN gateways ? pipeline THEN jsonb_build_object(
+                    'from', 'queued', 'to', goes, 'attempt', tries, 'claim', claim,
+                    'gateway', gateways -> pipeline)
+                ELSE '{"from": "queued", "to": "processing"}'::jsonb
+                     || jsonb_build_object('attempt', tries, 'claim', claim) END
       FROM moved)
 """
 TRIED: Final = """
