@@ -8,7 +8,7 @@ with `{{value}}` and `[[lines]] .. [[/lines]]`. Firms and goods of a country are
 that were written and scored together: 2 and 3 are those of decision 68, of which 3 is all
 open, 4 those of decision 74, 5 and 6 those of decision 78, of which 6 is all
 open, 7, 10, 13, 16 and 17 those of decision 84, 8, 11 and 14 those of decision 85, 9
-and 12 those of decision 86.
+and 12 those of decision 86, 22 those of decision 94.
 """
 
 import argparse
