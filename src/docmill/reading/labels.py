@@ -78,6 +78,13 @@ COMPANY: Final = re.compile(
     r"|Nyrt\.?|Bt\.?|Kkt\.?|d\.o\.o\.?|S\.?C\.?A\.?|S\.? ?Coop\.?|s\.\s?c\.|s\.\s?n\.\s?c\.?"
     r"|s\.\s?r\.\s?l\.?|s\.\s?p\.\s?a\.?|s\.\s?a\.\s?s\.?|ANS|ENK|Aktiebolag|EIRELI|Eireli|s\.p\.|o\.p\.s\."
     r"|Koperasi|KOPERASI|Yayasan|YAYASAN|Toko|TOKO|Stiftung|Verlag|Versicherung\w*"
+    r"|S/A|S\.C\.P\.?|SLNE|S\.A\.C\.(?:I\.F\.?)?|S\.H\.|SGPS|E\.M\.|S\. en C\.?|SCI|GAEC|SCOP"
+    r"|SELARL|(?:SAC|MEI|CRL|KB|DA|BA|OG|eG|bv|nv|vof)(?=$|\s*[,·|(])|[Ss]\.?c\.?a\.?r\.?l\.?|Onlus"
+    r"|ONLUS|ASD|Soc\.? Coop\.?|[Ee]k\.? för\.?|[Ee]konomisk förening|IVS|A\.?m\.?b\.?[Aa]\.?"
+    r"|A\.M\.B\.A\.?|v\.o\.f\.|Comm\.? ?V\.?|SCRL|SComm|GesbR|PartG(?: mbB)?|Partnerschaft mbB"
+    r"|inc\.|lt[ée]e\.?|enr\.|[Ss]\.[Ee]\.[Nn]\.[Cc]\.(?:[Rr]\.[Ll]\.)?|[oz]\.\s(?:p\.\s)?[sú]\."
+    r"|egyéni vállalkozó|Hnos\.?|HNOS\.?"
+    r"|(?:&|e|y|et|i|és) (?:Cie\.?|Hijos|Filhos|Figli|Syn|Synowie|Fia|Zn\.|Zonen|Sønn?|Söner)"
     r"|& ?(?:[Rr]ekan|REKAN|Partners?|Associés|Associates|Söhne|Sons|Fils))(?!\w)"
 )
 

@@ -34,6 +34,7 @@ from docmill.reading.pages import Page, PagedDocument
 COPIED: Final = 0.8  # of the rows of a page: so many are the same on a copy
 _ROLES_OF_SUMS: Final = frozenset({"net", "gross", "base"})
 _SUMS: Final = ("totals.net", "totals.tax", "totals.gross")
+_SHARE: Final = re.compile(r"\d+[.,]\d+\s?%")  # `14.5 %` stands beside `30.655` pesos
 _AMERICAN: Final = re.compile(r"\b(?:[A-Z]{2},? \d{5}(?:-\d{4})?|United States|USA)\b")
 
 
@@ -109,9 +110,10 @@ def _is_copied(sheet: TextSheet, pages: set[int]) -> bool:
 def detect_notation(sheet: TextSheet) -> TextSheet:
     """The sheet with how its numbers and dates are to be read."""
     texts = [row.text for row in sheet.rows]
+    amounts = [_SHARE.sub("", cell.text) for row in sheet.rows for cell in row.cells]
     first = dates.has_month_first(texts)
     first = first if first is not None else any(_AMERICAN.search(text) for text in texts)
-    mark = numbers.find_decimal_mark([cell.text for row in sheet.rows for cell in row.cells])
+    mark = numbers.find_decimal_mark(amounts)
     return replace(sheet, mark=mark, month_first=first)
 
 

@@ -1,7 +1,7 @@
 """The head of an invoice, and its number: candidates by label and place, the best one taken."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -120,7 +120,7 @@ def find_number(sheet: TextSheet, phrases: list[Phrase]) -> Value | None:
     found: list[HeaderCandidate] = []
     titles = match_labels(phrases, lexicon.NUMBER_TITLE)
     for phrase in match_labels(phrases, lexicon.NUMBER):
-        found += _number_candidates(sheet, phrase, STRONG)
+        found += _drop_weight(phrase, _number_candidates(sheet, phrase, STRONG))
     found = _drop_receipts(found, sheet, phrases)
     for phrase in titles:
         found += _whole_number(phrase) or _number_candidates(sheet, phrase, TITLE)
@@ -133,6 +133,13 @@ def find_number(sheet: TextSheet, phrases: list[Phrase]) -> Value | None:
     for phrase in match_labels(phrases, lexicon.NUMBER_SERIAL):  # a tax invoice has no other
         found += _number_candidates(sheet, phrase, SERIAL)
     return choose_best([*found, *_prefixed_numbers(sheet)])
+
+
+def _drop_weight(phrase: Phrase, found: Iterable[HeaderCandidate]) -> Iterator[HeaderCandidate]:
+    """Numbers, worth less where the label says `document`: that may be a person's, too."""
+    less = STRONG - MARKED if lexicon.NUMBER_DOCUMENT.fullmatch(phrase.key) else 0.0
+    for candidate in found:
+        yield replace(candidate, score=candidate.score - less)
 
 
 def _drop_receipts(

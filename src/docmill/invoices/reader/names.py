@@ -172,6 +172,11 @@ _IN_WORDS: Final = re.compile(  # an amount that is written out
     re.IGNORECASE,
 )
 _BETWEEN: Final = re.compile(r"\s*[/()]\s*")
+_FIRM_NUMBER: Final = re.compile(  # `9418-2275 Québec inc.`, `53.118.204 RUI NOBRE`, `4 Pfoten AG`
+    r"(?:\d{4}-\d{4}|\d{6,7}) (?=\w+ (?:[Ii]nc|[Ll]td|[Ll]t[ée]e))|\d\d\.\d{3}\.\d{3} (?=[A-Z]{3})"
+    r"|\d{1,3} (?=[A-Z][^\d,]+ (?:GmbH|AG|S\.?A\.?S?|S\.?L\.?|[Ss]\.?r\.?l\.?|Ltd|LLC|AB|AS|ApS"
+    r"|B\.?V|Kft)\.?$)"
+)
 _CODE: Final = re.compile(r"(?:[A-Z]{1,3}\d{1,5}|\d{1,5}[A-Z]{1,3})(?:[ -][A-Z0-9]{1,4})?")
 _POSTCODE: Final = re.compile(
     r"(?<!\d)\d{4,6}$|\b(?:[A-Z]{1,2}\d[A-Z\d]? ?\d[A-Z]{2}|[A-Z]\d[A-Z] ?\d[A-Z]\d)$"
@@ -205,7 +210,8 @@ FORM_ONLY: Final = re.compile(
     rf"(?!Company|Firma|Verlag)(?:(?:{COMPANY.pattern})[\s&.,]*(?:de )?)+"
 )
 _STREET: Final = re.compile(
-    quicken(lexicon.lowered_pattern(lexicon.printed_words("street")).pattern) + r"\s*(?:\d|$)"
+    rf"(?<!\w){quicken(lexicon.lowered_pattern(lexicon.printed_words('street')).pattern)}"
+    r"\s*(?:\d|$)"
 )
 _DOMAIN: Final = re.compile(
     r"(?:@|www\.|https?://(?:www\.)?)([a-z0-9.-]+)\.[a-z]{2,}", re.IGNORECASE
@@ -303,7 +309,8 @@ def is_name(text: str, *, given: bool = False) -> bool:
         return False
     worded = bool(exact_kind(bare)) or (_names_amount(bare) and not company)
     worded = worded or (not given and _is_sentence(bare))
-    return not worded and not _names_street(text.lower().lstrip(" -–")) and not find_dates(text)
+    street = _names_street(text.lower().lstrip(" -–")) and not _NUMBERED.fullmatch(bare)
+    return not (worded or street or find_dates(text))
 
 
 def _is_sentence(text: str) -> bool:
@@ -355,6 +362,8 @@ def _is_made_up(text: str) -> bool:
 
 def _is_worded(text: str) -> bool:
     """Whether a text is letters in the main, not too many, no code, question or address."""
+    if number := _FIRM_NUMBER.match(text):
+        text = text[number.end() :]
     letters = sum(map(str.isalpha, text))
     enough = letters >= 3 and letters * 2 >= len(text.replace(" ", "")) and text[0] != "("
     if not enough or len(text) > MAX_CHARS or len(text.split()) > MAX_WORDS:
@@ -372,7 +381,8 @@ def _names_amount(text: str) -> bool:
     """Whether words name an amount; `Transports Roche` moves goods, and charges for it."""
     role = find_role(text)[0]
     words = text.split()
-    proper = len(words) > 1 and text.istitle() and not any(char in text for char in "()%")
+    titled = text.istitle() or (role == "charge" and len(words) > 2 and _is_proper(text))
+    proper = len(words) > 1 and titled and not any(char in text for char in "()%")
     behind = len(words) > 2 and not find_role(" ".join(words[1:]))[0]
     return bool(role) and not (proper and (role == "charge" or behind))
 
@@ -383,15 +393,20 @@ def _names_street(lower: str) -> bool:
     return street is not None and not _FIGURES.search(lower, 0, street.start())
 
 
+def _is_numbered(text: str) -> bool:
+    """Whether a line begins with a number that is no part of a firm's name."""
+    return text[:1].isdigit() and not _FIRM_NUMBER.match(text)
+
+
 def has_street(text: str) -> bool:
     """Whether a line begins with a number or names a street, or ends in a postcode."""
-    return text[:1].isdigit() or _names_street(text.lower()) or bool(_POSTCODE.search(text))
+    return _is_numbered(text) or _names_street(text.lower()) or bool(_POSTCODE.search(text))
 
 
 @lru_cache(maxsize=8192)
 def is_place(text: str) -> bool:
     """Whether a line is one of an address: a street with its number, or a postcode."""
-    street = text[:1].isdigit() or _ends_as_place(text) or _names_street(text.lower())
+    street = _is_numbered(text) or _ends_as_place(text) or _names_street(text.lower())
     return street and not names_company(text)
 
 

@@ -319,13 +319,19 @@ def _names_behind(sheet: TextSheet, phrase: Phrase, worth: float) -> Iterator[Pa
         if spot.where > Where.BESIDE or (spot.where is Where.BESIDE and not near):
             break
         colon = ":" in (phrase.cell.text[phrase.end - 1], *_signs_before(phrase, spot))
-        if is_name(spot.text, given=colon) and not _OTHER_LABEL.match(spot.text):
+        if _is_named(spot.text, given=colon) and not _OTHER_LABEL.match(spot.text):
             away = 0.2 if spot.where is Where.BESIDE and not colon else 0.0
             away = 0.0 if away and heads_grid(sheet, phrase, spot.cell) else away
             yield make_name(spot.cell, spot.start, worth - away)
             if not away:
                 return
     yield from _names_below(sheet, phrase, worth)
+
+
+def _is_named(text: str, *, given: bool) -> bool:
+    """Whether a text is a name, or begins with one over which a street and a town follow."""
+    parts = split_parts(text)
+    return is_name(parts[0] if len(parts) > 2 and is_place(parts[1]) else text, given=given)
 
 
 def _is_in_column(sheet: TextSheet, phrase: Phrase, value: TextCell) -> bool:
@@ -376,9 +382,12 @@ def _names_below(sheet: TextSheet, phrase: Phrase, worth: float) -> Iterator[Par
         if (ends and key in lexicon.ENDS_PARTY) or tries == 2:
             return
         beside = row.cells[column + 1] if column + 1 < len(row.cells) else None
-        if _NAME_LABEL.fullmatch(key) and beside and is_name(beside.text):
-            yield make_name(beside, 0, worth)
-            return
+        placed = first and is_place(below[1][2].text)  # `Nazwa Firmy` over a street is a name
+        if not placed and _NAME_LABEL.fullmatch(key):
+            if beside and is_name(beside.text):
+                yield make_name(beside, 0, worth)
+                return
+            continue
         if _OTHER_LABEL.match(cell.text) and not lexicon.NAME_COLON.match(cell.text):
             if attention := lexicon.ATTENTION.match(cell.text):
                 yield make_name(cell, attention.end(), worth - 0.25)
