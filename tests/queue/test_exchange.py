@@ -1,12 +1,16 @@
 """Settling what has ended and claiming the next jobs, in one statement."""
 
 from dataclasses import replace
+from datetime import datetime
+from typing import Any, Final
 
 import pytest
+from psycopg.rows import dict_row
 
-from docmill.core.jobs import Claimed, Retry, Status
+from docmill.core.jobs import Claimed, JobId, Retry, Status, Stopped
 from docmill.core.jobs import settle as decide
 from docmill.db.pool import Connection
+from docmill.queue import claim as queue_claim
 from docmill.queue import settle
 from docmill.queue.claim import Claimer, FreeSlots
 from docmill.queue.settle import Settlement
@@ -15,6 +19,9 @@ from road import ANN, BOB, LEASE, a_result, add_job, claim, claim_one, finish, t
 pytestmark = pytest.mark.anyio
 
 TAKER = Claimer("w1", ["extract"], LEASE)
+GATEWAYS: Final = {"extract": "https://gateway.example"}
+# What differs from job to job, whoever takes it.
+OWN: Final = frozenset({"id", "job_id", "document_id", "dedupe_key", "start_tag", "duration_ms"})
 
 
 def an_ending(job: Claimed) -> Settlement:
@@ -52,6 +59,45 @@ async def test_it_takes_the_jobs_that_a_claim_takes_in_the_same_order(conn: Conn
     _, taken = await settle.exchange(conn, [an_ending(first)], TAKER, FreeSlots(4, 4))
     await conn.rollback()
     assert [job.id for job in taken] == [job.id for job in await claim(conn, slots=4)]
+
+
+async def test_it_makes_of_a_job_what_a_claim_by_itself_makes_of_it(conn: Connection) -> None:
+    """A job that waited for its retry has more to lose than a new one."""
+    written: list[list[dict[str, Any]]] = []
+    for alone in (True, False):
+        for _ in range(3):
+            await add_job(conn)
+        ended, again, _ = await claim(conn, slots=3)
+        back = decide(again, Stopped(), retry=Retry(), chance=0)
+        await settle.write_settlements(conn, [Settlement(again, back)])
+        if alone:
+            await settle.write_settlements(conn, [an_ending(ended)])
+            taken = await queue_claim.claim(
+                conn, "w1", pipelines=GATEWAYS, slots=1, lease=TAKER.lease
+            )
+        else:
+            taker = replace(TAKER, pipelines=GATEWAYS)
+            _, taken = await settle.exchange(conn, [an_ending(ended)], taker, FreeSlots(1, 1))
+        assert [job.id for job in taken] == [again.id]
+        written.append(await read_rows(conn, again.id))
+    assert written[0] == written[1]
+
+
+async def read_rows(conn: Connection, job_id: JobId) -> list[dict[str, Any]]:
+    """The job, its attempts and events: of what differs from job to job whether it is there."""
+    found: list[dict[str, Any]] = []
+    async with conn.cursor(row_factory=dict_row) as cur:
+        for query in (
+            "SELECT * FROM jobs WHERE id = %s",
+            "SELECT * FROM job_attempts WHERE job_id = %s ORDER BY claim",
+            "SELECT * FROM job_events WHERE job_id = %s ORDER BY id",
+        ):
+            found += await (await cur.execute(query, (job_id,))).fetchall()
+    for row in found:
+        for name, value in row.items():
+            if name in OWN or isinstance(value, datetime):
+                row[name] = value is not None
+    return found
 
 
 async def test_each_change_of_an_owner_has_a_later_time_of_its_own(conn: Connection) -> None:

@@ -2,7 +2,7 @@
 
 Whoever claims gives the jobs he chose, `picked`; whoever settles those that have ended, `mine`.
 One UPDATE and one INSERT serve both: PostgreSQL prepares a table's checks, indexes and triggers
-anew for each that a statement has.
+anew for each that a statement has. Whoever claims alone has shorter ones, with the same meaning.
 """
 
 from typing import Final
@@ -106,5 +106,33 @@ SELECT t.id, t.document_id, t.owner, t.pipeline, t.mapping, t.options, t.duplica
   FROM moved t JOIN documents d ON d.id = t.document_id
  ORDER BY t.priority DESC, t.start_tag
 """
+# A claim by itself makes of a job what `MOVED` makes of one that is taken, with a fourth of the
+# columns: what a job begins and ends with is not there yet. A test holds the one against the other.
+TAKING: Final = """
+changing AS MATERIALIZED (
+    SELECT every.id, every.owner, row_number() OVER () AS place FROM (
+    SELECT id, owner FROM picked
+"""
+TAKEN: Final = """
+moved AS (
+    UPDATE jobs
+       SET status = 'processing',
+           updated_at = clock.changed_at - (clock.last - c.place) * interval '1 microsecond',
+           started_at = now(), leased_by = %(worker)s::text, lease_expires_at = now() + %(lease)s,
+           claim = jobs.claim + 1, attempt_count = jobs.attempt_count + 1, run_at = NULL
+      FROM changing AS c JOIN clock USING (owner) WHERE jobs.id = c.id
+    RETURNING jobs.id, jobs.document_id, jobs.owner, jobs.pipeline, jobs.mapping, jobs.options,
+              jobs.duplicate_of, jobs.claim, jobs.attempt_count, jobs.priority, jobs.start_tag,
+              jobs.long, jobs.tries_before + jobs.attempt_count AS tries, true AS takes,
+              jobs.status AS goes, jobs.leased_by AS worker, %(gateways)s::jsonb AS gateways),
+"""
+TAKEN_TOLD: Final = """
+told AS (
+    INSERT INTO job_events (job_id, kind, worker, meta)
+    SELECT id, goes, worker, jsonb_strip_nulls(jsonb_build_object(
+               'from', 'queued', 'to', goes, 'attempt', tries, 'claim', claim,
+               'gateway', gateways -> pipeline))
+      FROM moved)
+"""
 # After `picked`: these jobs become ours, and their histories say so.
-TAKE: Final = CHANGING + TAKES + CLOCK + MOVED + TRIED + TOLD + CLAIMED
+TAKE: Final = TAKING + CLOCK + TAKEN + TRIED + TAKEN_TOLD + CLAIMED
