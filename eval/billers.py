@@ -3,7 +3,8 @@
 python -m eval.billers FOLDER [--copies 3] [--seed 1] [--round 2]
 
 A page is `eval/billers/NAME.html`: what it is about (TOML between two lines of dashes), then HTML
-with `{{value}}` and `[[lines]] .. [[/lines]]`. Firms and goods of a country are in `pools.toml`.
+with `{{value}}` and `[[lines]] .. [[/lines]]`, where `[[lines 2]]` has the second of its `groups`
+only. Firms and goods of a country are in `pools.toml`.
 `is_held` says which pages were never looked at while the reader was made. A `round` is the pages
 that were written and scored together: 2 and 3 are those of decision 68, of which 3 is all
 open, 4 those of decision 74, 5 and 6 those of decision 78, of which 6 is all
@@ -40,7 +41,7 @@ td,th{vertical-align:top}
 .f>*{flex:1} .m{text-align:center} hr{border:0;border-top:1px solid #000} p{margin:6pt 0}
 .foot{position:fixed;bottom:0;left:0;right:0;font-size:6.5pt}
 """
-LOOP: Final = re.compile(r"\[\[lines\]\](.*?)\[\[/lines\]\]", re.DOTALL)
+LOOP: Final = re.compile(r"\[\[lines(?: (\d))?\]\](.*?)\[\[/lines\]\]", re.DOTALL)
 SLOT: Final = re.compile(r"\{\{([a-z_0-9]+)\}\}")
 FIELDS: Final = ("net", "tax", "gross")
 ALL_OPEN: Final = frozenset({3, 6})  # the rounds whose pages were all looked at
@@ -70,15 +71,20 @@ class MadeBill:
     def _pick_goods(self) -> list[str]:
         least, most = self.about.get("count", (1, 4))
         things = self.about.get("things") or self.pool["things"]
-        return self.random.sample(things, min(self.random.randint(least, most), len(things)))
+        picked = self.random.sample(things, min(self.random.randint(least, most), len(things)))
+        return sorted(picked, key=things.index) if self.about.get("ordered") else picked
 
     def _make_line(self, text: str, at: int) -> dict[str, Any]:
-        quantity = Decimal(
-            self.random.choice(self.about.get("quantities", ("1", "2", "3", "6", "10")))
-        )
+        choices = self.about.get("quantities", ("1", "2", "3", "6", "10"))
+        if isinstance(choices[0], list):  # of each place among the lines its own
+            choices = choices[at % len(choices)]
+        quantity = Decimal(self.random.choice(choices))
         scale = self.pool.get("scale", 1)
         price = (Decimal(self.random.randint(450, 64_000)) / 100 * scale).quantize(self.unit)
-        whole = quantity * price * (100 - self.about.get("line_off", 0)) / 100
+        if tariff := self.about.get("tariff"):
+            price = Decimal(tariff[at % len(tariff)])
+        share = (100 - Decimal(str(self.about.get("line_off", 0)))) / 100
+        whole = quantity * price * share / self.about.get("per", 1)
         rates = self.about.get("rates") or [self.about.get("rate", 0)]
         return {
             "text": text,
@@ -86,6 +92,7 @@ class MadeBill:
             "price": price,
             "amount": self.round(whole),
             "rate": Decimal(str(rates[at % len(rates)])),
+            "reading": Random(f"{text}{at}").randint(1_200, 68_000),
         }
 
     def round(self, value: Decimal) -> Decimal:
@@ -103,6 +110,8 @@ class MadeBill:
             sums = {"net": whole, "tax": tax, "gross": whole + tax}
         if rates := self.about.get("rates"):
             sums |= self._add_by_rate(rates)
+        for at in range(1, len(self.about.get("groups", ())) + 1):
+            sums[f"group_{at}"] = sum((line["amount"] for line in self._list_group(at)), Decimal(0))
         for name, *terms in self.about.get("sums", ()):
             if len(terms) == 1 and not isinstance(terms[0], str):
                 sums[name] = self.round(Decimal(str(terms[0])))
@@ -112,6 +121,10 @@ class MadeBill:
             else:
                 sums[name] = self.round(sums[terms[0]] * Decimal(str(terms[1])) / 100)
         return sums
+
+    def _list_group(self, at: int) -> list[dict[str, Any]]:
+        """The lines of one of the tables that `groups` gives the lengths of."""
+        return self.lines[slice_group(self.about["groups"], at)]
 
     def _add_by_rate(self, rates: Sequence[float]) -> dict[str, Decimal]:
         """Net, tax and gross of each rate, numbered from 1, and of all of them."""
@@ -129,8 +142,9 @@ class MadeBill:
         text = f"{value:,.{self.about.get('places', 2) if places is None else places}f}"
         return text.replace(",", "~").replace(".", mark).replace("~", group)
 
-    def print_day(self, day: date) -> str:
-        form = self.about.get("date", "{d:02}.{m:02}.{y}")
+    def print_day(self, day: date, name: str = "date") -> str:
+        """A day as the page writes it, or as its sentences do (`date_long`)."""
+        form = self.about.get(name, "{d:02}.{m:02}.{y}")
         month = self.pool.get("months", [""] * 12)[day.month - 1]
         return form.format(d=day.day, m=day.month, y=day.year, s=day.year % 100, w=month)
 
@@ -149,10 +163,14 @@ class MadeBill:
             next(place for place in pool[kind] if place not in taken)
             for kind, taken in (("streets", streets), ("towns", towns))
         )
+        end = self.issued.replace(day=1) - timedelta(1)
+        start = end.replace(day=1)
         values = {
             "number": self.number, "issued": self.print_day(self.issued),
             "due": self.print_day(self.due),
             "before": self.print_day(self.issued - timedelta(9)), "days": str(self.days),
+            "from": self.print_day(start), "until": self.print_day(end),
+            "due_long": self.print_day(self.due, "date_long"),
             "seller": self.seller, "buyer": self.buyer, "stem": stem, "host": bare,
             "s1": streets[0], "s2": towns[0], "b1": streets[1], "b2": towns[1],
             "other": third, "d1": street, "d2": town,
@@ -169,15 +187,20 @@ class MadeBill:
             tax = self.round(line["amount"] * line["rate"] / 100)
             places = 0 if line["quantity"] == int(line["quantity"]) else 2
             places = max(places, self.about.get("quantity_places", 0))
+            full = self.round(line["quantity"] * line["price"] / self.about.get("per", 1))
             found.append(
                 {
                     "pos": str(at),
                     "code": str(3010 + 17 * at),
                     "text": line["text"],
                     "qty": self.print_number(line["quantity"], places),
-                    "price": self.print_number(line["price"]),
+                    "price": self.print_number(line["price"], self.about.get("price_places")),
+                    "full": self.print_number(full),
+                    "old": str(line["reading"]),
+                    "new": str(line["reading"] + int(line["quantity"])),
                     "amount": self.print_number(line["amount"]),
                     "lrate": str(line["rate"]),
+                    "mark": "ABC"[(at - 1) % len(self.about.get("rates", "A"))],
                     "ltax": self.print_number(tax),
                     "lgross": self.print_number(line["amount"] + tax),
                     "day": self.print_day(self.issued - timedelta(5 - at)),
@@ -224,6 +247,11 @@ def pick_pool(pools: Mapping[str, Mapping[str, Any]], name: str) -> dict[str, An
     return {**pick_pool(pools, pool["base"]), **pool} if "base" in pool else dict(pool)
 
 
+def slice_group(sizes: Sequence[int], at: int) -> slice:
+    """Which lines stand in a table, the first being number 1."""
+    return slice(sum(sizes[: at - 1]), sum(sizes[:at]))
+
+
 def fill_page(page: str, made: MadeBill) -> str:
     """The page with the values of one invoice."""
     values = made.list_values()
@@ -232,7 +260,11 @@ def fill_page(page: str, made: MadeBill) -> str:
     def fill(text: str, known: Values) -> str:
         return SLOT.sub(lambda slot: html.escape(known[slot[1]]), text)
 
-    body = LOOP.sub(lambda loop: "".join(fill(loop[1], values | row) for row in rows), page)
+    def repeat(loop: re.Match[str]) -> str:
+        part = slice_group(made.about["groups"], int(loop[1])) if loop[1] else slice(None)
+        return "".join(fill(loop[2], values | row) for row in rows[part])
+
+    body = LOOP.sub(repeat, page)
     return f"<!doctype html><meta charset=utf-8><style>{STYLE}</style>{fill(body, values)}"
 
 
