@@ -20,6 +20,7 @@ from docmill.reading.labels import (
     Where,
     find_below,
     find_spots,
+    make_cell,
     match_labels,
 )
 from docmill.reading.numbers import has_figure
@@ -28,12 +29,19 @@ from docmill.reading.pages import Value
 SHORT: Final = 40  # characters: what may be a label
 LATEST: Final = 400  # days: nobody gives more time to pay
 AROUND: Final = 70  # characters: how far words belong to a number of days
+WRAPS: Final = 25  # characters: a shorter line is not broken
+LAST_WORD: Final = 12  # characters
+LINES: Final = 2  # that a sentence goes on for
+LEADING: Final = 1.8  # of the height: how far they lie apart
+PERIOD: Final = 15  # characters between the first day of a period and its last
 BY_TERMS: Final = 0.5
 USUAL: Final = 100  # days: more time to pay is rarely given
 OF_ORDER: Final = 0.3  # what the day of the order is worth, where no other is named
 OF_ANOTHER: Final = 0.05  # the second day in a line with the number: that of an order
 _NET: Final = re.compile(r"\bnet(?:to)?\s?(\d{1,3})(?![\d.,%])", re.IGNORECASE)
 _DISCOUNT: Final = lexicon.amount_pattern("discount")
+_END: Final = re.compile(r"(?<=[aeiouyà-ÿ])\w?[.;!?]\s+(?=[A-ZÀ-Þ])")  # no abbreviation has it
+_LABELLED: Final = re.compile(r"[^.:]{2,30}:")
 _SLASHED: Final = re.compile(r"\d[/-]\d{1,2}[/-]\d")
 _STOP: Final = re.compile(r"(?<!\d)[.;!?]\s+(?=[A-ZÀ-Þ])")
 _MONTH_FIRST_COUNTRIES: Final = ("US", "GB", "CA", "AU", "NZ", "IN", "SG", "HK", "ID")
@@ -175,34 +183,78 @@ def find_due_date(sheet: TextSheet, phrases: list[Phrase], issued: Value | None)
 
 
 def _due_in_prose(sheet: TextSheet, row: TextRow) -> Iterator[HeaderCandidate]:
-    """`Zahlbar ... bis 04.04.2018`: the first date behind words that speak of paying by a day."""
+    """`Zahlbar ... bis 04.04.2018`: a day in a sentence that speaks of paying by it.
+
+    The sentence may go on in the lines below.
+    """
     for column, cell in enumerate(row.cells):
-        if not lexicon.DUE_LOWERED.search(cell.text.lower()):  # several times as fast
+        speaks = lexicon.DUE_LOWERED.search(cell.text.lower())  # several times as fast
+        wraps = len(cell.text) >= WRAPS
+        if not speaks and not (wraps and _may_go_on(sheet, cell)):
             continue
-        word = lexicon.DUE_PROSE.search(cell.text)
-        if not word:
-            continue
-        begin = _start_of_due(sheet, cell, word.start())
-        text = cell.text[begin:]
-        found = dates.find_dates(text, month_first=sheet.month_first)
-        if lexicon.NOT_DUE.search(text[: found[0].start] if found else text):
-            continue
-        if found and lexicon.BY.search(text[: found[0].start]):
-            start, end = begin + found[0].start, begin + found[0].end
-            day = found[0].day.isoformat()
-            yield make_candidate(day, 0.8, cell=cell, start=start, end=end)
-        elif not found and len(cell.text) < SHORT and lexicon.BY.search(cell.text):
+        found = _due_in_text(sheet, cell) if speaks else None
+        if not found and wraps:
+            found = _due_in_text(sheet, _read_on(sheet, row, cell))
+        if found:
+            yield found
+        elif speaks and len(cell.text) < SHORT and lexicon.BY.search(cell.text):
             yield from _date_beside(sheet, row, column)
+
+
+def _may_go_on(sheet: TextSheet, cell: TextCell) -> bool:
+    """Whether a line without words of paying has a day, or ends right before one."""
+    return bool(lexicon.BY.search(cell.text[-LAST_WORD:]) or _find_days(sheet, cell.text))
+
+
+def _find_days(sheet: TextSheet, text: str) -> list[dates.FoundDate]:
+    return dates.find_dates(text, month_first=sheet.month_first)
+
+
+def _due_in_text(sheet: TextSheet, cell: TextCell) -> HeaderCandidate | None:
+    """The first day behind words that speak of paying; none of a period or for less money."""
+    word = lexicon.DUE_PROSE.search(cell.text)
+    if not word:
+        return None
+    begin = _start_of_due(sheet, cell, word.start())
+    stop = _END.search(cell.text, word.end())
+    text = cell.text[begin : stop.start() + 1 if stop else None]
+    found, upto = _find_days(sheet, text), 0
+    for at, day in enumerate(found):
+        clause = text[upto : day.start]
+        if more := found[at + 1 :]:
+            clause += re.split("[,;]", text[day.end : more[0].start])[0]
+            if more[0].start - day.end < PERIOD:
+                return None
+        if not lexicon.NOT_DUE.search(clause):
+            if not lexicon.BY.search(text[: day.start]):
+                return None
+            start, end = begin + day.start, begin + day.end
+            return make_candidate(day.day.isoformat(), 0.8, cell=cell, start=start, end=end)
+        upto = day.end
+    return None
+
+
+def _read_on(sheet: TextSheet, row: TextRow, cell: TextCell) -> TextCell:
+    """A line of prose with the lines that go on below it."""
+    words, last, edge = list(cell.words), cell, cell.box.x0
+    for other in sheet.rows[row.index + 1 : row.index + 1 + LINES]:
+        below = next((one for one in other.cells if abs(one.box.x0 - edge) < labels.EDGE), None)
+        near = below and below.box.middle - last.box.middle < LEADING * last.box.height
+        if not below or not near or other.page != row.page or _LABELLED.match(below.text):
+            break
+        words += below.words
+        last = below
+    return make_cell(words, cell.page) if last is not cell else cell
 
 
 def _start_of_due(sheet: TextSheet, cell: TextCell, word: int) -> int:
     """Where words that tell of paying begin: at a day before them in the same sentence, where
     none follows (`ist bis 04.04.2018 ohne Abzug zahlbar`)."""
-    if dates.find_dates(cell.text[word:], month_first=sheet.month_first):
+    if _find_days(sheet, cell.text[word:]):
         return word
     stops = [match.end() for match in _STOP.finditer(cell.text, 0, word)]
     begin = stops[-1] if stops else 0
-    return begin if dates.find_dates(cell.text[begin:word]) else word
+    return begin if _find_days(sheet, cell.text[begin:word]) else word
 
 
 def _date_beside(sheet: TextSheet, row: TextRow, column: int) -> Iterator[HeaderCandidate]:
