@@ -85,6 +85,7 @@ COMPANY: Final = re.compile(
     r"|inc\.|lt[ée]e\.?|enr\.|[Ss]\.[Ee]\.[Nn]\.[Cc]\.(?:[Rr]\.[Ll]\.)?|[oz]\.\s(?:p\.\s)?[sú]\."
     r"|egyéni vállalkozó|Hnos\.?|HNOS\.?"
     r"|(?:&|e|y|et|i|és) (?:Cie\.?|Hijos|Filhos|Figli|Syn|Synowie|Fia|Zn\.|Zonen|Sønn?|Söner)"
+    r"|S\.A\.U\.?|S\.L\.P\.?|C\.B\.?|U\.A\.?|oHG|GIE|Ets"
     r"|& ?(?:[Rr]ekan|REKAN|Partners?|Associés|Associates|Söhne|Sons|Fils))(?!\w)"
 )
 

@@ -24,8 +24,9 @@ from docmill.invoices.reader.lines import (
 )
 from docmill.invoices.reader.model import Invoice
 from docmill.invoices.reader.parties import find_parties
+from docmill.invoices.reader.sections import find_sections
 from docmill.invoices.reader.summed import find_summed_lines
-from docmill.invoices.reader.totals import choose_totals, make_taxes, make_totals
+from docmill.invoices.reader.totals import ChosenTotals, choose_totals, make_taxes, make_totals
 from docmill.invoices.values import NOTHING
 from docmill.reading import dates, numbers
 from docmill.reading.labels import TextSheet, find_phrases
@@ -123,6 +124,22 @@ def _label_line(line: ResolvedLine) -> LabelledAmount:
     return LabelledAmount("line", line.amount, 0.0, figure, "", figure.cell.page)
 
 
+def _settle(
+    sheet: TextSheet, table: LineTable, amounts: Sequence[LabelledAmount]
+) -> tuple[list[ResolvedLine], ChosenTotals]:
+    """The lines of a table with their numbers decided, and the totals that fit them best."""
+    sums = {item.value for item in amounts if item.role in _ROLES_OF_SUMS}
+    nets = {item.value for item in amounts if item.role == "net"} or _untaxed_sums(amounts)
+    counted = add_products(sheet, _include_extras(_drop_copies(sheet, table.lines, sums), nets))
+    lines = balance([resolve(raw) for raw in counted], sums)
+    return lines, choose_totals(amounts, [_label_line(line) for line in lines])
+
+
+def _list_sums(chosen: ChosenTotals) -> list[tuple[Decimal, int]]:
+    """What the lines may come to, and the row where it stands."""
+    return [(pick.value, pick.row) for pick in (chosen.net, chosen.gross) if pick]
+
+
 def read_invoice(sheet: TextSheet, taught: Sequence[TaughtColumn] = ()) -> Invoice:
     """The invoice on these pages, whose notation is known, with columns as they were taught."""
     phrases = find_phrases(sheet, lexicon.LABELS)
@@ -130,11 +147,11 @@ def read_invoice(sheet: TextSheet, taught: Sequence[TaughtColumn] = ()) -> Invoi
     amounts = find_amounts(sheet, table.rows)
     if table.lines and (whole := _complete_table(sheet, table, amounts)):
         table, amounts = whole, find_amounts(sheet, whole.rows)
-    sums = {item.value for item in amounts if item.role in _ROLES_OF_SUMS}
-    nets = {item.value for item in amounts if item.role == "net"} or _untaxed_sums(amounts)
-    counted = add_products(sheet, _include_extras(_drop_copies(sheet, table.lines, sums), nets))
-    lines = balance([resolve(raw) for raw in counted], sums)
-    chosen = choose_totals(amounts, [_label_line(line) for line in lines])
+    lines, chosen = _settle(sheet, table, amounts)
+    if not chosen.lines_fit and (whole := find_sections(sheet, table, _list_sums(chosen))):
+        amounts = find_amounts(sheet, whole.rows)
+        lines, chosen = _settle(sheet, whole, amounts)
+        table = whole
     items = make_lines(sheet, lines, 0.9 if chosen.lines_fit else 0.6)
     totals = make_totals(chosen, amounts)
     boxes = [value.box for path in _SUMS if (value := totals.get(path)) and value.box]

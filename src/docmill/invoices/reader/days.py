@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import date, timedelta
+from itertools import pairwise
 from typing import Final
 
 from docmill.invoices.reader import lexicon
@@ -40,10 +41,10 @@ OF_ORDER: Final = 0.3  # what the day of the order is worth, where no other is n
 OF_ANOTHER: Final = 0.05  # the second day in a line with the number: that of an order
 _NET: Final = re.compile(r"\bnet(?:to)?\s?(\d{1,3})(?![\d.,%])", re.IGNORECASE)
 _DISCOUNT: Final = lexicon.amount_pattern("discount")
-_END: Final = re.compile(r"(?<=[aeiouyà-ÿ])\w?[.;!?]\s+(?=[A-ZÀ-Þ])")  # no abbreviation has it
+_END: Final = re.compile(r"[aeiouyà-ÿ]\w{0,2}[.;!?]\s+(?=[A-ZÀ-Þ])")  # no abbreviation has it
 _LABELLED: Final = re.compile(r"[^.:]{2,30}:")
 _SLASHED: Final = re.compile(r"\d[/-]\d{1,2}[/-]\d")
-_STOP: Final = re.compile(r"(?<!\d)[.;!?]\s+(?=[A-ZÀ-Þ])")
+_STOP: Final = re.compile(r"(?:(?<!\d)|(?<=\d{4}))[.;!?]\s+(?=[A-ZÀ-Þ])")
 _MONTH_FIRST_COUNTRIES: Final = ("US", "GB", "CA", "AU", "NZ", "IN", "SG", "HK", "ID")
 
 
@@ -163,7 +164,9 @@ def _unlabelled_dates(
 
 def _is_of_number(row: TextRow, number: Value | None, before: str) -> bool:
     """Whether a day follows the invoice's number, as in `Invoice 12 of 4 May, your order of ..`."""
-    return bool(number and number.value in row.text and lexicon.OF_DAY.search(before))
+    if not number or not lexicon.OF_DAY.search(before):
+        return False
+    return bool(re.search(rf"(?<!\w){re.escape(number.value)}(?!\w)", row.text))
 
 
 def find_due_date(sheet: TextSheet, phrases: list[Phrase], issued: Value | None) -> Value | None:
@@ -216,15 +219,12 @@ def _due_in_text(sheet: TextSheet, cell: TextCell) -> HeaderCandidate | None:
     if not word:
         return None
     begin = _start_of_due(sheet, cell, word.start())
-    stop = _END.search(cell.text, word.end())
-    text = cell.text[begin : stop.start() + 1 if stop else None]
-    found, upto = _find_days(sheet, text), 0
-    for at, day in enumerate(found):
+    stop = _END.search(cell.text, word.start())
+    text = cell.text[begin : stop.end() if stop else None]
+    upto = 0
+    for day, behind in _without_periods(_find_days(sheet, text)):
         clause = text[upto : day.start]
-        if more := found[at + 1 :]:
-            clause += re.split("[,;]", text[day.end : more[0].start])[0]
-            if more[0].start - day.end < PERIOD:
-                return None
+        clause += re.split("[,;]", text[day.end : behind])[0] if behind else ""
         if not lexicon.NOT_DUE.search(clause):
             if not lexicon.BY.search(text[: day.start]):
                 return None
@@ -232,6 +232,16 @@ def _due_in_text(sheet: TextSheet, cell: TextCell) -> HeaderCandidate | None:
             return make_candidate(day.day.isoformat(), 0.8, cell=cell, start=start, end=end)
         upto = day.end
     return None
+
+
+def _without_periods(
+    found: list[dates.FoundDate],
+) -> Iterator[tuple[dates.FoundDate, int]]:
+    """Days that are neither the first nor the last of a period, with where the next one starts."""
+    near = [two.start - one.end < PERIOD for one, two in pairwise(found)]
+    for at, day in enumerate(found):
+        if not any(near[max(at - 1, 0) : at + 1]):
+            yield day, found[at + 1].start if at + 1 < len(found) else 0
 
 
 def _read_on(sheet: TextSheet, row: TextRow, cell: TextCell) -> TextCell:

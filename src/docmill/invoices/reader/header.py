@@ -48,6 +48,9 @@ _SPACED: Final = re.compile(
     r"(?!VAT\b)[A-Z]{1,4}(?: [A-Z]{0,8}[-/]?\d[\w/.-]*){1,3}"
     r"|(?:[A-Z]{1,5}|(?:19|20)\d\d) - \d{2,}[\w.-]*(?:\s?/\s?[\w.-]+)*"
 )
+_YEARLY: Final = re.compile(  # `2025 004222 du 4 mai`
+    r"(?:19|20)\d\d \d{4,8}(?=$|\s+[a-zà-ÿ]{1,3}\.?\s+\d)"
+)
 _PREFIXED: Final = re.compile(
     r"#?\s?((?:INV|INVOICE|BILL|RE|RG|FA|FAC|FACT|FAK|FKT|FV|FT|FE|SI)[-_/]\d[\w/.-]*)"
 )
@@ -284,8 +287,8 @@ def _add_words(text: str, made: str) -> str:
     joined = _SPACED.match(text)
     if joined and (joined.end() == len(text) or not any(char.isdigit() for char in made)):
         return joined[0].rstrip(".-/")
-    if suffixed := _SUFFIXED.match(text):
-        return suffixed[0]
+    if whole := _SUFFIXED.match(text) or _YEARLY.match(text):
+        return whole[0]
     return made if any(char.isdigit() for char in made) else ""
 
 

@@ -15,6 +15,10 @@ MAX_HEADING_CHARS: Final = 45
 MAX_CURRENCY: Final = 3  # letters of a currency's code
 _BRACKETS: Final = re.compile(r"\([^)]*\)")
 _LETTERS: Final = re.compile(r"[A-Za-z#@]")  # two signs are headings as well
+PIECES: Final = re.compile(  # `Price per 100`
+    r"(?:\b(?:per|je|pro|les|par|pour|por|cada|ogni|each|de|al)\s|/\s?|\bp\.\s?)(1(?:00|[.,]?000))\b",
+    re.IGNORECASE,
+)
 _SPLIT: Final = re.compile(r"[/|,\n]|\s-\s")
 
 _PRICE: Final = lexicon.stem_pattern("price")
@@ -67,7 +71,11 @@ def _bilingual_kind(text: str) -> str:
 
 
 def _kind_by_stems(text: str) -> str:
-    """The kind that the stems of a short text's words make: `Harga per unit`, `Positionssumme`."""
+    """The kind that the stems of a short text's words make: `Harga per unit`, `Positionssumme`.
+
+    Of figures only those of a price for several pieces may be among them.
+    """
+    text = PIECES.sub("", text)
     if (
         len(text) > MAX_HEADING_CHARS
         or len(text.split()) > MAX_HEADING_WORDS

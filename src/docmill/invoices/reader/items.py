@@ -9,7 +9,8 @@ from typing import Final
 from docmill.invoices import fields
 from docmill.invoices.reader.amounts import find_role
 from docmill.invoices.reader.layout import PrintedNumber
-from docmill.invoices.reader.lines import RawLine, fit_readings
+from docmill.invoices.reader.line_fits import fit_readings
+from docmill.invoices.reader.lines import RawLine
 from docmill.invoices.reader.model import Values, keep_found, number_value
 from docmill.invoices.reader.table import Column, Header
 from docmill.reading.labels import TextCell, TextRow, TextSheet

@@ -1,45 +1,26 @@
-"""The arithmetic of one line: quantity x price - discount = amount, in any reading."""
+"""The lines of an invoice: the rows under headings that have an amount, or add up without."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from itertools import combinations, pairwise, permutations, product
 from statistics import median
 from typing import Final
 
-from docmill.invoices.checks import line_amount, rounding_slack
 from docmill.invoices.fields import LINE_FIELDS
 from docmill.invoices.reader.amounts import find_amount_label, find_role, is_in_date
 from docmill.invoices.reader.columns import TaughtColumn, name_columns
 from docmill.invoices.reader.layout import PrintedNumber, find_figures
+from docmill.invoices.reader.line_fits import (
+    PER,
+    adds_up,
+    complete_figures,
+    fit_readings,
+    is_based,
+)
 from docmill.invoices.reader.table import Column, Header, PlacedRow, find_headers, place_numbers
 from docmill.reading.labels import TextRow, TextSheet
-
-Fit = tuple[Decimal, Decimal, Decimal, Decimal]
-
-
-def fit_readings(found: dict[str, PrintedNumber]) -> Iterable[Fit]:
-    """Readings of quantity, price, discount and amount with which the line's arithmetic holds."""
-    if "quantity" not in found or "unit_price" not in found:
-        return
-    discount = found.get("discount")
-    readings = [found[name].number.readings for name in ("quantity", "unit_price", "amount")]
-    for quantity, price, amount in product(*readings):
-        for off in _discount_amounts(discount, quantity * price):
-            gap = abs(line_amount(quantity, price, off) - amount)
-            if gap <= rounding_slack(quantity, price, amount):
-                yield quantity, price, off, amount
-
-
-def _discount_amounts(discount: PrintedNumber | None, full: Decimal) -> list[Decimal]:
-    """What a discount may take off: nothing, a share, or an amount."""
-    offs = [Decimal(0)]
-    for value in discount.number.readings if discount else ():
-        share = abs(full * value / 100)
-        offs += [share] if discount and discount.number.percent else [share, abs(value), value * -1]
-    return offs
-
 
 SAMPLE: Final = 8  # rows that are asked which columns add up
 COLUMNS: Final = 6
@@ -128,7 +109,7 @@ def _amount_kind(header: Header) -> str:
 
 def count_proven(table: LineTable) -> int:
     """How many lines of a table add up."""
-    return sum(_adds_up(raw.figures) for raw in table.lines)
+    return sum(adds_up(raw.figures) for raw in table.lines)
 
 
 def read_body(
@@ -138,9 +119,7 @@ def read_body(
     taught: Sequence[TaughtColumn] = (),
 ) -> list[RawLine]:
     """The lines among these rows, in the columns of a heading."""
-    named = name_columns(header, taught)
-    placed = place_numbers(named, rows, sheet.mark)
-    header = _infer_columns(header, placed) if named is header else named
+    header, placed = _place_rows(sheet, header, rows, taught)
     kind = _amount_kind(header)
     anchors: list[RawLine] = []
     ended = False
@@ -163,9 +142,28 @@ def read_body(
         ended = ended or (not full and _sums_up(anchors, raw, label))
         if label in _ENDS and not (both or counted or _only_mentions(row, header, label)):
             ended = True
-        elif not ended or counted or (full and _adds_up(raw.figures)):
+        elif not ended or counted or (full and adds_up(raw.figures)):
             anchors.append(_mark_extra(raw, label, full or counted))
     return _add_strays(header, anchors, placed)
+
+
+def _place_rows(
+    sheet: TextSheet, header: Header, rows: Sequence[TextRow], taught: Sequence[TaughtColumn]
+) -> tuple[Header, list[PlacedRow]]:
+    named = name_columns(header, taught)
+    placed = place_numbers(named, rows, sheet.mark)
+    return _infer_columns(header, placed) if named is header else named, placed
+
+
+def list_amount_rows(
+    sheet: TextSheet, header: Header, rows: Sequence[TextRow]
+) -> Iterator[RawLine]:
+    """Every row with an amount in its column, whatever it is called: lines, and their sums."""
+    header, placed = _place_rows(sheet, header, rows, ())
+    kind = _amount_kind(header)
+    for row in placed:
+        if amount := row.figure_of(header, kind):
+            yield _make_raw(header, row, amount)
 
 
 def _row_role(row: PlacedRow, header: Header, amount: PrintedNumber) -> str:
@@ -265,7 +263,8 @@ def _score_columns(header: Header, placed: Sequence[PlacedRow]) -> float:
     for row in placed:
         amount = row.figure_of(header, kind)
         raw = _make_raw(header, row, amount) if amount else None
-        first = next(iter(fit_readings(raw.figures)), None) if raw else None
+        plain = raw and (header.has(PER) or not is_based(raw.figures))
+        first = next(iter(fit_readings(raw.figures)), None) if raw and plain else None
         held += 0.0 if first is None else 0.9 if first[0] == 1 or first[1] == 1 else 1.0
     return held
 
@@ -289,27 +288,16 @@ def _mark_extra(raw: RawLine, label: str, full: bool) -> RawLine:
 def _make_raw(header: Header, row: PlacedRow, amount: PrintedNumber) -> RawLine:
     figures = {kind: found for kind in _STRAYS if (found := row.figure_of(header, kind))}
     figures["amount"] = amount
+    tried = list(complete_figures(header, row, figures))
+    figures = next(filter(adds_up, tried), tried[0])
     places = frozenset([header.columns[index].kind for index in row.numbers])
-    raw = RawLine(header, row.row, figures, tuple(row.numbers.values()), places=places)
-    return raw if "discount" in figures or _adds_up(figures) else _add_discount(raw, row)
-
-
-def _add_discount(raw: RawLine, row: PlacedRow) -> RawLine:
-    """A line with a share that stands in no column, where only with it the line adds up."""
-    for figure in (*row.loose, *row.numbers.values()):
-        tried = {**raw.figures, "discount": figure}
-        if figure.number.percent and _adds_up(tried):
-            return replace(raw, figures=tried, taken=(*raw.taken, figure))
-    return raw
+    own = [figure for figure in figures.values() if figure.row == row.row.index]
+    return RawLine(header, row.row, figures, (*row.numbers.values(), *own), places=places)
 
 
 def _row_words(row: PlacedRow, header: Header) -> str:
     """The words of a row without the numbers that stand in columns."""
     return " ".join(cell.text for cell in row.row.cells if any(map(str.isalpha, cell.text)))
-
-
-def _adds_up(figures: dict[str, PrintedNumber]) -> bool:
-    return any(True for _ in fit_readings(figures))
 
 
 def _add_strays(
@@ -353,12 +341,12 @@ def _fill_line(raw: RawLine, strays: list[tuple[str, PrintedNumber]]) -> RawLine
     """
     own = {**dict(reversed(strays)), **raw.figures}
     filled = replace(raw, figures=own, taken=(*raw.taken, *own.values()))
-    if _adds_up(own) or not strays:
+    if adds_up(own) or not strays:
         return filled
     for kind, figure in strays:
         other = replace(raw, figures={**own, kind: figure})
         kept = kind == "quantity" and kind in raw.figures
-        if not kept and _adds_up(other.figures):
+        if not kept and adds_up(other.figures):
             return replace(other, taken=(*raw.taken, *other.figures.values()))
     return filled
 
@@ -378,14 +366,14 @@ def add_products(sheet: TextSheet, lines: Sequence[RawLine]) -> list[RawLine]:
 
 
 def _add_product(sheet: TextSheet, raw: RawLine, rows: Sequence[TextRow]) -> RawLine:
-    if _adds_up(raw.figures):
+    if adds_up(raw.figures):
         return raw
     for one, two in _find_products(sheet, rows):
         quantity, price = sorted(
             (one, two), key=lambda item: (bool(item.number.currency), item.number.value)
         )
         found = {"quantity": quantity, "unit_price": price, "amount": raw.figures["amount"]}
-        if _adds_up(found):
+        if adds_up(found):
             return replace(raw, figures=found, taken=(*raw.taken, one, two))
     return raw
 

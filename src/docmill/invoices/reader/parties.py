@@ -62,6 +62,7 @@ MAX_PAGES: Final = 3  # beyond them nobody is named for the first time, but on t
 MENTIONED: Final = 0.1
 OWNED: Final = 0.9
 BANK_ROWS: Final = 3
+BANK_LINES: Final = 5.5  # of the height: as far apart as they may stand
 _ACCOUNT: Final = re.compile(r"\b(?:IBAN|BIC|SWIFT|CLABE|CBU|CCI)\b", re.IGNORECASE)
 _JOB: Final = lexicon.printed_pattern("job", r"(?:\w+ )?", r"(?: \w+)?")
 _CONTACT: Final = lexicon.printed_pattern("contact_word", r"\b", r"\b|@")
@@ -150,7 +151,10 @@ def _is_by_bank(sheet: TextSheet, name: PartyName) -> bool:
     row = find_row(sheet, name.cell)
     at = row.index if row else 0
     near = sheet.rows[max(at - BANK_ROWS, 0) : at + BANK_ROWS + 1]
-    return any(BANK.search(other.text) or _ACCOUNT.search(other.text) for other in near)
+    close = (
+        other for other in near if abs(other.y - name.cell.box.middle) < BANK_LINES * other.height
+    )
+    return any(BANK.search(other.text) or _ACCOUNT.search(other.text) for other in close)
 
 
 def _drop_parties_of_goods(names: list[PartyName], blocks: list[AddressBlock]) -> list[PartyName]:

@@ -7,10 +7,16 @@ from statistics import median
 from typing import Final
 
 from docmill.invoices.fields import LINE_FIELDS
-from docmill.invoices.reader.headings import exact_kind, heading_kind
+from docmill.invoices.reader.headings import PIECES, exact_kind, heading_kind
 from docmill.invoices.reader.layout import PrintedNumber, find_figures
 from docmill.reading.labels import TextCell, TextRow, TextSheet, make_cell
-from docmill.reading.numbers import DecimalMark, Number, find_numbers, interpret_digits
+from docmill.reading.numbers import (
+    DecimalMark,
+    Number,
+    find_numbers,
+    has_figure,
+    interpret_digits,
+)
 from docmill.reading.pages import Word, bounding_box
 
 WORTH: Final = {"quantity": 2.0, "unit_price": 2.0, "amount": 2.0, "gross": 1.0, "description": 1.5}
@@ -53,16 +59,32 @@ class Header:
         return any(kind in self.kinds for kind in kinds)
 
 
-def find_headers(sheet: TextSheet) -> list[Header]:
-    """Every heading that can stand over lines, from top to bottom, none inside another."""
+def find_headers(sheet: TextSheet, *, loose: bool = False) -> list[Header]:
+    """Every heading that can stand over lines, from top to bottom, none inside another.
+
+    A `loose` one may be nothing but words over amounts.
+    """
     found: list[Header] = []
     for row in sheet.rows:
         if found and row.index <= found[-1].last and row.page == found[-1].page:
             continue
         header = _read_header(sheet, row)
-        if header and header.worth >= LEAST and _names_lines(header):
+        if not (header and header.worth >= LEAST and _names_lines(header)):
+            header = _read_loosely(row) if loose else None
+        if header:
             found.append(header)
     return found
+
+
+def _read_loosely(row: TextRow) -> Header | None:
+    """A row of words without a figure whose last one heads amounts."""
+    if len(row.cells) < 2 or has_figure(row.text) or any(map(_is_sentence, row.cells)):
+        return None
+    columns = [
+        Column(heading_kind(cell.text), cell.box.x0, cell.box.x1, cell.text) for cell in row.cells
+    ]
+    money = columns[-1].kind in {"amount", "gross"}
+    return Header(tuple(columns), row.page, row.index, row.index) if money else None
 
 
 def _names_lines(header: Header) -> bool:
@@ -216,7 +238,8 @@ def _joins(sheet: TextSheet, at: int, before: int, anchor: TextRow) -> bool:
         return False
     words = [word for cell in row.cells for word in cell.words]
     short = all(cell.box.width < 160 for cell in row.cells) and len(words) <= 16
-    return short and not any(char.isdigit() or char == ":" for word in words for char in word.text)
+    texts = [PIECES.sub("", cell.text) for cell in row.cells]
+    return short and not any(char.isdigit() or char == ":" for text in texts for char in text)
 
 
 Stack = list[tuple[Column, list[tuple[int, TextCell]]]]
