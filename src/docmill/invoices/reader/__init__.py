@@ -36,7 +36,10 @@ COPIED: Final = 0.8  # of the rows of a page: so many are the same on a copy
 _ROLES_OF_SUMS: Final = frozenset({"net", "gross", "base"})
 _SUMS: Final = ("totals.net", "totals.tax", "totals.gross")
 _SHARE: Final = re.compile(r"\d+[.,]\d+\s?%")  # `14.5 %` stands beside `30.655` pesos
-_AMERICAN: Final = re.compile(r"\b(?:[A-Z]{2},? \d{5}(?:-\d{4})?|United States|USA)\b")
+_AMERICAN: Final = re.compile(  # `BP 30112` is a box in France
+    r"\b(?:A[KLRZ]|C[AOT]|D[CE]|FL|GA|HI|I[ADLN]|K[SY]|LA|M[ADEINOST]|N[CDEHJMVY]|O[HKR]|PA|RI"
+    r"|S[CD]|T[NX]|UT|V[AT]|W[AIVY]),? \d{5}(?:-\d{4})?\b|\b(?:United States|USA)\b"
+)
 
 
 def find_table(sheet: TextSheet, taught: Sequence[TaughtColumn] = ()) -> LineTable:

@@ -214,12 +214,16 @@ def _find_days(sheet: TextSheet, text: str) -> list[dates.FoundDate]:
 
 
 def _due_in_text(sheet: TextSheet, cell: TextCell) -> HeaderCandidate | None:
-    """The first day behind words that speak of paying; none of a period or for less money."""
-    word = lexicon.DUE_PROSE.search(cell.text)
-    if not word:
-        return None
-    begin = _start_of_due(sheet, cell, word.start())
-    stop = _END.search(cell.text, word.start())
+    """The first day in a sentence that speaks of paying."""
+    words = lexicon.DUE_PROSE.finditer(cell.text)
+    found = (_due_beside(sheet, cell, word.start()) for word in words)
+    return next(filter(None, found), None)
+
+
+def _due_beside(sheet: TextSheet, cell: TextCell, word: int) -> HeaderCandidate | None:
+    """The first day behind a word of paying; none of a period or for less money."""
+    begin = _start_of_due(sheet, cell, word)
+    stop = _END.search(cell.text, word)
     text = cell.text[begin : stop.end() if stop else None]
     upto = 0
     for day, behind in _without_periods(_find_days(sheet, text)):
