@@ -45,6 +45,7 @@ def list_lines(data: Any, *names: str) -> list[Sequence[str | None]]:
         ("Wir belasten Ihr Konto am 20.03.2026 mit 600,00 EUR.",),
         ("Der Lastschrifteinzug erfolgt am 20.03.2026.",),
         ("Bitte überweisen Sie den offenen Betrag bis spätestens", "20. März 2026 auf das Konto."),
+        ("Sie haben noch nichts bezahlt. Die Summe ist bis 20.03.2026 zu zahlen.",),
         ("Votre compte sera débité le 20/03/2026.",),
         ("Votre facture sera prélevée sur le compte FR76 3000", "à compter du 20/03/2026."),
         ("Het bedrag wordt omstreeks 20 maart 2026 van uw rekening afgeschreven.",),
@@ -182,3 +183,21 @@ def test_a_number_may_begin_with_the_year_and_a_blank() -> None:
     ]
     data = run(paper(ROWS, TOTALS, head))
     assert (data["invoice_number"], data["issue_date"]) == ("2025 004222", "2025-04-17")
+
+
+@pytest.mark.parametrize("heads", ["HT | TVA | TTC", "Base | IVA | Total"])
+def test_beside_a_tax_stand_the_amount_without_it_and_with_it(heads: str) -> None:
+    data = read_table(
+        f"Concepto | | {heads}",
+        "Forfait Pro 50 Go | | 25,00 | 5,00 | 30,00",
+        "Option international | | 8,00 | 1,60 | 9,60",
+        "| | | Base | 33,00",
+        "| | | IVA 20 % | 6,60",
+        "| | | Total | 39,60",
+    )
+    assert list_lines(data, "amount") == [("25.00",), ("8.00",)]
+
+
+def test_a_box_of_the_post_puts_no_month_first() -> None:
+    box: list[Text] = [(50, 76, "BP 30112 ANCENIS"), (340, 88, "Day 05/04/2026")]
+    assert run(paper(ROWS, TOTALS, [*SELLER[:4], *box]))["issue_date"] == "2026-04-05"

@@ -137,10 +137,22 @@ def _settle_kinds(columns: Sequence[Column]) -> tuple[Column, ...]:
     if "amount" not in kinds and "gross" in kinds and kinds.count("unit_price") == PRICES:
         last = len(kinds) - 1 - kinds[::-1].index("unit_price")
         kinds[last] = "amount"
+    kinds = _settle_taxed(kinds)
     return tuple(
         column if column.kind == kind else replace(column, kind=kind)
         for column, kind in zip(columns, kinds, strict=True)
     )
+
+
+def _settle_taxed(kinds: list[str]) -> list[str]:
+    """Kinds with what stands on both sides of a tax, beside no price: without it, and with it."""
+    at = next((at for at, kind in enumerate(kinds) if kind in {"tax_rate", "tax_amount"}), 0)
+    if not 0 < at < len(kinds) - 1 or {"quantity", "unit_price"} & set(kinds):
+        return kinds
+    sides = (kinds[at - 1], kinds[at + 1])
+    if sides in {("amount", "amount"), ("", "gross")} and kinds.count("amount") in {0, 2}:
+        return [*kinds[: at - 1], "amount", kinds[at], "gross", *kinds[at + 2 :]]
+    return kinds
 
 
 def _is_numeric(row: TextRow, sheet: TextSheet) -> bool:
