@@ -28,6 +28,7 @@ FOLDERS: Final = ("trades", "trades_more")
 SCANNED: Final = "trades_more"
 MADE: Final = ("brokers", "papers", "sheets", "slips", "tickets")
 WEIGHT_OF_MADE: Final = 0.15
+UNSEEN: Final = "tickets"  # scored, and never fitted on: it has so many trades of few layouts
 TUNED: Final = 0.6  # what a broker counts that the reader was made with
 _TRADE: Final = re.compile(r"trades\[(\d+)\]\.(\w+)")
 
@@ -55,6 +56,7 @@ def judge_each(reading: Reading) -> dict[int, list[JudgedValue]]:
 def list_rows(reading: Reading) -> Iterator[FitRow]:
     known = TradeDescriber.of(reading.data, [text for *_, text in reading.texts])
     weight = WEIGHT_OF_MADE if reading.set in MADE else 1.0 if reading.held else TUNED
+    weight = 0.0 if reading.set == UNSEEN else weight
     for index, values in judge_each(reading).items():
         for each in values:
             name = each.field.partition(".")[2]

@@ -53,7 +53,7 @@ GENERATORS: Final[dict[str, Callable[[Path], None]]] = {
     "papers": lambda folder: broker_papers.make(folder, 236, 7),
     "sheets": lambda folder: broker_papers.make(folder, 204, 7, file=broker_papers.SHEETS),
     "slips": lambda folder: broker_papers.make(folder, 260, 7, file=broker_papers.SLIPS),
-    "tickets": lambda folder: broker_papers.make(folder, 236, 7, file=broker_papers.TICKETS),
+    "tickets": lambda folder: broker_papers.make(folder, 118, 7, file=broker_papers.TICKETS),
     "suppliers": lambda folder: suppliers.make(folder, 210, 3),
     "billers": lambda folder: billers.make(folder, 3, 1),
 }

@@ -37,6 +37,7 @@ FITS: Final = ("exchange", "per cent", "contract", "net")
 USUAL_GAP: Final = range(6)  # days from the trade to its settlement
 NAMED: Final = 0.95  # the reader's score of a day that words call the trade's
 HINTED: Final = 0.79  # under it nothing but its place speaks for a day
+BALANCED: Final = 0.9  # under it no costs explain what lies between notional and settled sum
 TURNED: Final = 0.93  # under it a rate, a sum after costs or a mere label gives the notional
 GUESSED: Final = 0.5  # the reader's word for a day for which next to nothing speaks
 REFUSED: Final = 0.45  # less than the promise approves
@@ -118,14 +119,21 @@ class TradeDescriber:
     def find_limit(self, index: int, name: str) -> float:
         """A code that fails its own check, and a direction that no word tells, are never surer
         than the reader calls them. A day that only its place speaks for, and a notional that no
-        product of printed numbers gives, are never sure; a day that is a guess is not approved."""
+        product of printed numbers gives or whose money is unknown, are never sure; a day that is a
+        guess is not approved."""
         own = self._seen(index, name)["confidence"]
         wrong = name == "isin" and not is_isin(self.data["trades"][index]["isin"])
         if wrong or (name == "direction" and own <= UNSAID):
             return own
         if name == "trade_date" and own <= GUESSED:
             return min(own, REFUSED)
-        return UNSURE if own < LEAST_SURE.get(name, 0.0) else 1.0
+        unknown = name == "notional" and self._is_unknown_money(index)
+        return UNSURE if unknown or own < LEAST_SURE.get(name, 0.0) else 1.0
+
+    def _is_unknown_money(self, index: int) -> bool:
+        """Whether no currency was found, and costs do not explain what was settled either."""
+        told = bool(self.data["trades"][index].get("currency"))
+        return not told and self._seen(index, "settlement_amount")["confidence"] < BALANCED
 
     def _seen(self, index: int, name: str) -> Json:
         evidence: Json = self.data["evidence"]

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from docmill.core.plugins import PDF, Source, Tools
-from docmill.trades.reader.pipeline import pipeline
+from docmill.trades.confidence import TradeDescriber
+from docmill.trades.reader.pipeline import pipeline, read_unfitted
 from eval.broker_papers import TICKETS, make
 from eval.score_trades import mean_right, read
 from notes import note
@@ -106,3 +107,14 @@ def test_deposits_and_loans_are_no_trades(title: str) -> None:
         "Purchase amount 603.00 EUR",
     )  # fmt: skip
     assert (told["trades"], told["kind"]) == ([], "money")
+
+
+def test_a_notional_of_unknown_money_is_not_sure() -> None:
+    def find_limit(money: str) -> float:
+        lines = ("Bought 12.03.2024", "ISIN DE0007164600", "Quantity 12", f"Price 50.25{money}",
+                 f"Amount 603.00{money}")  # fmt: skip
+        source = Source(io.BytesIO(note(*lines)), "note.pdf", PDF)
+        data, _ = read_unfitted(source, Tools(lambda _percent, _stage: None))
+        return TradeDescriber.of(data, []).find_limit(0, "notional")
+
+    assert find_limit("") < 0.9 < find_limit(" EUR")
