@@ -1,7 +1,7 @@
 """The worker's loops over real PostgreSQL, with runs made by the test."""
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -18,10 +18,12 @@ from docmill.db.notify import CHANGES, WORK, Notifier
 from docmill.db.pool import Connection, Pool
 from docmill.jobs import queries
 from docmill.queue import claim, leases, settle
+from docmill.queue.claim import Claimer, FreeSlots
 from docmill.queue.leases import Identity
 from docmill.queue.rescue import Upkeep, rescue_jobs
+from docmill.queue.settle import Settlement
 from docmill.queue.worker import Runner, Worker, WorkerConfig, WorkerLinks
-from road import a_result, add_job, claim_one, the
+from road import LEASE, a_result, add_job, claim_one, the
 from waits import PATIENCE, until
 
 pytestmark = pytest.mark.anyio
@@ -450,6 +452,35 @@ async def test_endings_with_rows_are_settled_without_a_claim(
     move = decide(plain, a_result(plain), **DECIDED)
     assert await settler.settle(settle.Settlement(plain, move))
     assert (asked, wrote) == ([True], [with_rows.id])
+
+
+async def test_where_many_end_at_once_two_statements_share_endings_and_slots(
+    pool: Pool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real, rooms, both = settle.exchange, list[tuple[int, FreeSlots]](), asyncio.Event()
+
+    async def exchange_together(
+        conn: Connection, endings: Sequence[Settlement], taker: Claimer, room: FreeSlots
+    ) -> Any:
+        rooms.append((len(endings), room))
+        if len(rooms) == 2:
+            both.set()
+        async with asyncio.timeout(30):
+            await both.wait()
+        return await real(conn, endings, taker, room)
+
+    monkeypatch.setattr(settle, "exchange", exchange_together)
+    begun: list[Claimed] = []
+    taker = Claimer("w1", ["extract"], LEASE)
+    following = settle.NextClaim(lambda: (taker, FreeSlots(12, 7)), begun.extend, lambda: None)
+    settler = settle.Settler(pool, None, following)
+    await add(pool, 30)
+    async with pool.connection() as conn:
+        ended = await claim.claim(conn, "w1", pipelines=["extract"], slots=12, lease=LEASE)
+    moves = [Settlement(job, decide(job, a_result(job), **DECIDED)) for job in ended]
+    assert all(await asyncio.gather(*(settler.settle(move) for move in moves)))
+    assert rooms == [(6, FreeSlots(6, 7)), (6, FreeSlots(6, 1))]
+    assert len({job.id for job in begun}) == len(begun) == 12
 
 
 async def test_an_exchange_whose_answer_was_lost_is_found_again(

@@ -12,7 +12,7 @@ from docmill.core.faults import FAULTS
 from docmill.core.jobs import Claimed, JobId, Status
 from docmill.core.owners import OwnerKey
 from docmill.db.pool import Connection
-from docmill.queue.moves import TAKE
+from docmill.queue.moves import TAKE, run_statement
 
 # Those a worker serves; a mapping names the gateway of each that is run elsewhere.
 Pipelines = Sequence[str] | Mapping[str, str | None]
@@ -189,8 +189,7 @@ async def claim(
     """Take up to `slots` ready jobs: highest priority first, then the fair order."""
     room = FreeSlots(slots, slots) if isinstance(slots, int) else slots
     args = Claimer(worker, pipelines, lease).args | room.args
-    async with conn.cursor(row_factory=class_row(Claimed)) as cur:
-        return await (await cur.execute(CLAIM, args, prepare=True)).fetchall()
+    return await run_statement(conn, CLAIM, args, class_row(Claimed))
 
 
 # Only so many of each pipeline's next jobs are looked at: behind them others may wait, but an

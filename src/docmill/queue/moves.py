@@ -5,7 +5,15 @@ One UPDATE and one INSERT serve both: PostgreSQL prepares a table's checks, inde
 anew for each that a statement has. Whoever claims alone has shorter ones, with the same meaning.
 """
 
-from typing import Final
+import re
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any, Final
+
+from psycopg import AsyncRawCursor
+from psycopg.rows import AsyncRowFactory, Row
+
+from docmill.db.pool import Connection
 
 # What a claim makes of a job, and what its ending does: the same columns. `rest` has what few
 # endings tell, by name.
@@ -136,3 +144,27 @@ told AS (
 """
 # After `picked`: these jobs become ours, and their histories say so.
 TAKE: Final = TAKING + CLOCK + TAKEN + TRIED + TAKEN_TOLD + CLAIMED
+
+
+async def run_statement(
+    conn: Connection, query: str, args: Mapping[str, Any], row_factory: AsyncRowFactory[Row]
+) -> list[Row]:
+    """Prepared. psycopg would look through a statement as long as these at each run."""
+    text, names = _number_params(query)
+    async with AsyncRawCursor(conn, row_factory=row_factory) as cur:
+        await cur.execute(text, [args[name] for name in names], prepare=True)
+        return await cur.fetchall()
+
+
+@lru_cache(maxsize=16)
+def _number_params(query: str) -> tuple[bytes, list[str]]:
+    """With numbers for the names of parameters, and the names in the order of their numbers."""
+    names: dict[str, int] = {}
+
+    def number(found: re.Match[str]) -> str:
+        if found[0] == "%%":
+            return "%"
+        return f"${names.setdefault(found[1], len(names) + 1)}"
+
+    text = re.sub(r"%%|%\((\w+)\)s", number, query)
+    return text.encode(), list(names)

@@ -11,6 +11,7 @@ from typing import Any, Final, cast
 
 import psycopg
 import structlog
+from psycopg.rows import tuple_row
 
 from docmill.core import failpoints
 from docmill.core.jobs import About, Claimed, JobId, Move, Status, StoredResult, Usage
@@ -19,7 +20,7 @@ from docmill.core.texts import make_storable
 from docmill.db.pool import Connection, Outage, Pool
 from docmill.queue import rows, spool
 from docmill.queue.claim import NEXT, Claimer, FreeSlots
-from docmill.queue.moves import CHANGING, CLOCK, ENDS, MOVED, TAKES, TOLD, TRIED
+from docmill.queue.moves import CHANGING, CLOCK, ENDS, MOVED, TAKES, TOLD, TRIED, run_statement
 from docmill.queue.spool import KeptEnding
 from docmill.storage.contract import Store
 
@@ -46,7 +47,10 @@ REFUSALS = (
     psycopg.errors.ProgramLimitExceeded,
 )
 FIRST_WAIT: Final = 0.2
+# So many endings are worth a second statement beside the one that is under way.
+WORTH_A_STATEMENT: Final = 5
 TELL_SECONDS: Final = 60.0
+NO_SLOTS: Final = FreeSlots(0, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +67,11 @@ class NextClaim:
 
 
 class Settler:
-    """One loop. `settle` returns when the ending is written: True if the job was still ours."""
+    """`settle` returns when the ending is written: True if the job was still ours.
+
+    Where many wait, two statements are under way in turn: PostgreSQL works on the one while the
+    answer to the other is worked on here.
+    """
 
     def __init__(
         self, pool: Pool, store: Store | None = None, next_claim: NextClaim | None = None
@@ -72,13 +80,14 @@ class Settler:
         self._pool: Pool = pool
         self._store: Store | None = store
         self._next: NextClaim | None = next_claim
-        self._is_claiming: bool = False
+        self._claims: list[FreeSlots] = []  # what the statements under way may claim
+        self._under_way: int = 0
         self._kept: set[JobId] = set()
         self._unsettled: int = 0
         self._unsettled_since: float | None = None
         self._tell_at: float = 0.0
         self._pending: list[Waiting] = []
-        self._task: asyncio.Task[None] | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
         self._outage: Outage = Outage("settle")
 
     def list_meters(self) -> list[Meter]:
@@ -99,7 +108,7 @@ class Settler:
         if self._outage.lasts:
             return False
         waiting = [one for one, _ in self._pending]
-        return self._is_claiming or (bool(waiting) and _are_bare(waiting))
+        return bool(self._claims) or (bool(waiting) and _are_bare(waiting))
 
     def _measure_wait(self) -> float:
         since = self._unsettled_since
@@ -108,20 +117,35 @@ class Settler:
     async def settle(self, settlement: Settlement) -> bool:
         written: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
         self._pending.append((settlement, written))
-        if self._task is None or self._task.done():
-            self._task = asyncio.create_task(self._run())
+        self._start()
         return await written
 
+    def _start(self) -> None:
+        """One more loop, where none works, or one does and enough for another wait."""
+        working = self._count_loops()
+        if working == 1 and not self._outage.lasts:
+            is_wanted = len(self._pending) >= WORTH_A_STATEMENT
+        else:
+            is_wanted = not working
+        if is_wanted:
+            task = asyncio.create_task(self._run())
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+
+    def _count_loops(self) -> int:
+        return sum(not task.done() for task in self._tasks)
+
     async def close(self) -> None:
-        if self._task:
-            self._task.cancel()
+        for task in list(self._tasks):
+            task.cancel()
             with suppress(asyncio.CancelledError):
-                await self._task
+                await task
 
     async def _run(self) -> None:
         wait, alone = FIRST_WAIT, False
         while self._pending:
-            batch, self._pending = self._pending, []
+            batch = self._take_batch()
+            self._under_way += 1
             try:
                 await self._settle_all(batch, alone=alone)
                 self._outage.end()
@@ -134,8 +158,22 @@ class Settler:
                 alone = len(batch) > 1 or alone
                 left = [item for item in batch if not item[1].done()]
                 self._pending = [*left[1:], *self._pending, *left[:1]]
+                if self._count_loops() > 1:  # the other goes on with them
+                    return
                 await asyncio.sleep(wait)
                 wait = min(wait * 2, 5)
+            finally:
+                self._under_way -= 1
+
+    def _take_batch(self) -> list[Waiting]:
+        """All that wait, or half of them, so that the other half is on its way at the same time."""
+        most = len(self._pending)
+        if most >= 2 * WORTH_A_STATEMENT and not self._under_way and not self._outage.lasts:
+            most = (most + 1) // 2
+        batch, self._pending = self._pending[:most], self._pending[most:]
+        if self._pending:
+            self._start()
+        return batch
 
     async def _keep_endings(self, waiting: Sequence[Settlement]) -> None:
         """Once each. While it lasts, a line a minute tells how many wait and since when."""
@@ -208,8 +246,9 @@ class Settler:
     async def _exchange(
         self, settlements: list[Settlement], *, alone: bool
     ) -> tuple[set[JobId], list[Claimed]]:
-        order = self._next.ask() if self._next and not alone else None
-        self._is_claiming = True
+        order = None if alone else self._ask(len(settlements))
+        room = order[1] if order else NO_SLOTS
+        self._claims.append(room)
         try:
             async with self._pool.statements() as conn:
                 if order:
@@ -220,7 +259,22 @@ class Settler:
                 self._next.doubt()
             raise
         finally:
-            self._is_claiming = False
+            self._claims.remove(room)
+
+    def _ask(self, settling: int) -> tuple[Claimer, FreeSlots] | None:
+        """What may be claimed now, with so many endings.
+
+        Some of the free slots are for a statement under way, or for one that is about to be: each
+        fills as many as it settles, and what is left.
+        """
+        order = self._next.ask() if self._next else None
+        if order is None:
+            return None
+        taker, room = order
+        free = room.slots - sum(claim.slots for claim in self._claims)
+        slots = min(free, max(settling, free - len(self._pending)))
+        long_slots = room.long_slots - sum(claim.args["long_slots"] for claim in self._claims)
+        return (taker, FreeSlots(slots, max(0, long_slots))) if slots > 0 else None
 
 
 def _are_bare(settlements: Iterable[Settlement]) -> bool:
@@ -338,7 +392,7 @@ async def exchange(
 ) -> tuple[set[JobId], list[Claimed]]:
     """Settle these and claim into the free slots: the jobs that moved, and those that are ours."""
     args = bind_moves([_as_row(one) for one in settlements]) | taker.args | room.args
-    rows = await (await conn.execute(EXCHANGE, args, prepare=True)).fetchall()
+    rows = await run_statement(conn, EXCHANGE, args, tuple_row)
     claimed = [Claimed(*row[1:]) for row in rows if row[0] is None]
     return {row[0] for row in rows if row[0] is not None}, claimed
 
@@ -353,8 +407,8 @@ async def write_kept_ending(conn: Connection, job: Claimed, ending: KeptEnding) 
 
 
 async def _write_moves(conn: Connection, moves: Sequence[Mapping[str, Any]]) -> set[JobId]:
-    rows = await (await conn.execute(SETTLE, bind_moves(moves), prepare=True)).fetchall()
-    return {row[0] for row in rows}
+    moved = await run_statement(conn, SETTLE, bind_moves(moves), tuple_row)
+    return {row[0] for row in moved}
 
 
 # What nearly every ending has, and what few have: by the name of the parameter, and alone.
