@@ -73,6 +73,25 @@ def test_greetings_and_headings_of_blocks_are_no_names(text: str) -> None:
     assert not is_name(text)
 
 
+@pytest.mark.parametrize("text", ["FACTURE ATELIER", "SZOLGÁLTATÁSI SZÁMLA", "Minuta 8910/25"])
+def test_titles_with_a_word_for_an_invoice_are_no_names(text: str) -> None:
+    assert not is_name(text)
+    assert is_name("Faktura Wind AB")
+
+
+def test_a_day_behind_the_number_and_a_word_with_points_is_the_invoices() -> None:
+    title = [(50.0, 120.0, "STAAT VAN KOSTEN EN ERELONEN nr. 7938 d.d. 06.12.2025")]
+    buyer = [(50.0, 90.0, "Aan Gemeentebestuur Lochristi"), (50.0, 102.0, "Dorp-Oost 67")]
+    found = run(paper(ROWS, TOTALS, [*SELLER, *buyer, (50.0, 114.0, "9080 Lochristi"), *title]))
+    assert (found["invoice_number"], found["issue_date"]) == ("7938", "2025-12-06")
+    assert found["buyer"]["name"] == "Gemeentebestuur Lochristi"
+
+
+def test_a_tax_number_beside_a_name_is_no_house_number() -> None:
+    assert is_name("Instituto Monte Sião - CNPJ 44.555.666/0001-09")
+    assert not is_name("Travessa Alta - 12")
+
+
 @pytest.mark.parametrize("form", ["S.A.C.", "inc.", "eG", "S/A", "& Søn", "z. s.", "MEI", "KB"])
 def test_forms_of_companies_are_known(form: str) -> None:
     assert names_company(f"Nordlys {form}")

@@ -45,7 +45,8 @@ _NO: Final = re.compile(
     re.IGNORECASE,
 )
 _SPACED: Final = re.compile(
-    r"(?!VAT\b)[A-Z]{1,4}(?: [A-Z]{0,8}[-/]?\d[\w/.-]*){1,3}"
+    r"(?!(?:VAT|TVA|IVA|BTW|UST|DPH|NIP|MVA|CVR|CIF|NIF)\b)"
+    r"[A-Z]{1,4}(?: [A-Z]{0,8}[-/]?\d[\w/.-]*){1,3}"
     r"|(?:[A-Z]{1,5}|(?:19|20)\d\d) - \d{2,}[\w.-]*(?:\s?/\s?[\w.-]+)*"
 )
 _YEARLY: Final = re.compile(  # `2025 004222 du 4 mai`

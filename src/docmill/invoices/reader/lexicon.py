@@ -94,7 +94,7 @@ DUE_LOWERED: Final = lowered_pattern(DUE_PROSE.pattern)
 BY: Final = _prose("by")
 NOT_DUE: Final = _prose("not_due", "")
 LATE: Final = _prose("late", "")
-OF_DAY: Final = re.compile(rf"{_prose('of_day').pattern}\s*$", re.IGNORECASE)
+OF_DAY: Final = re.compile(rf"{_prose('of_day').pattern}\.?\s*$", re.IGNORECASE)
 DAYS: Final = re.compile(
     rf"(?<![\d.,%-])(\d{{1,3}})\s?(?:\([^)]{{3,30}}\)\s?)?{_prose('days').pattern}", re.IGNORECASE
 )

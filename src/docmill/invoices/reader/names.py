@@ -154,6 +154,7 @@ def is_aligned(cell: TextCell, last: TextCell) -> bool:
 
 MAX_CHARS: Final = 70
 MAX_WORDS: Final = 9
+SHORT_TITLE: Final = 4  # letters: `bill` and `nota` end names as well
 SENTENCE: Final = 4  # words: more may be one
 ROWS: Final = 10
 REACH: Final = 13.0
@@ -299,10 +300,15 @@ def is_name(text: str, *, given: bool = False) -> bool:
         formed or _is_made_up(bare) or (given and _is_proper(bare))
     ):
         return False
-    if _is_labelling(bare) or (_POSTCODE.search(bare) and not given) or FORM_ONLY.fullmatch(bare):
+    if (
+        _is_title(bare)
+        or _is_labelling(bare)
+        or (_POSTCODE.search(bare) and not given)
+        or FORM_ONLY.fullmatch(bare)
+    ):
         return False
     if not (company or given) and (
-        is_town(text) or _ends_as_place(bare) or (len(parts) == 2 and _FIGURES.search(parts[1]))
+        is_town(text) or _ends_as_place(bare) or _is_numbered_twice(parts)
     ):
         return False
     if bare.endswith((".", ":", "!", "?")) and not (company or _INITIALS.search(bare)):
@@ -311,6 +317,20 @@ def is_name(text: str, *, given: bool = False) -> bool:
     worded = worded or (not given and _is_sentence(bare))
     street = _names_street(text.lower().lstrip(" -–")) and not _NUMBERED.fullmatch(bare)
     return not (worded or street or find_dates(text))
+
+
+def _is_numbered_twice(parts: Sequence[str]) -> bool:
+    """Whether a line has two parts and a number in the second, unless that is a tax number."""
+    return len(parts) == 2 and has_figure(parts[1]) and not is_taxed(parts[1])
+
+
+def _is_title(text: str) -> bool:
+    """Whether words end in one for an invoice, or begin with one and go on with its number."""
+    words = text.split()
+    first, last = squeeze(words[0]), squeeze(words[-1])
+    ends = len(last) > SHORT_TITLE and lexicon.NUMBER_TITLE.fullmatch(last)
+    begins = len(first) > SHORT_TITLE and lexicon.NUMBER_TITLE.fullmatch(first)
+    return bool(ends or (begins and has_figure(text))) and not names_company(text)
 
 
 def _is_sentence(text: str) -> bool:
