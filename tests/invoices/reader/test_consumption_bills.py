@@ -168,6 +168,15 @@ def test_a_price_in_hundredths_is_read_in_the_currency() -> None:
     )
     first = data["lines"][0]
     assert (first["quantity"], float(first["unit_price"])) == ("1234", 0.3)
+    pence = read_table(
+        "Electricity | kWh | p/kWh | | Amount",
+        "Day | 812 | 24.10 | | 195.69",
+        "Night | 340 | 12.90 | | 43.86",
+        "| | | Total excluding VAT | 239.55",
+        "| | | VAT 5% | 11.98",
+        "| | | Total | 251.53",
+    )
+    assert [float(line["unit_price"]) for line in pence["lines"]] == [0.241, 0.129]
 
 
 @pytest.mark.parametrize("name", ["Luz Norte S.A.U.", "Sole Soc. Coop.", "Zorg U.A.", "Abt oHG"])

@@ -22,7 +22,7 @@ Figures = dict[str, PrintedNumber]
 PER: Final = "price_base"  # for how many pieces a price is
 BASES: Final = frozenset(map(Decimal, (10, 100, 1000)))
 _CENTS: Final = re.compile(
-    r"(?<![^\W\d_])(?:ct|cts|cents?|centimes?|céntimos?)(?![^\W\d_])", re.IGNORECASE
+    r"(?<![^\W\d_])(?:ct|cts|cents?|centimes?|céntimos?|pence|p(?=/))(?![^\W\d_])", re.IGNORECASE
 )
 
 
