@@ -3,6 +3,7 @@ import io
 import json
 import zlib
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import timedelta
 from decimal import Decimal
 from pathlib import Path
@@ -85,6 +86,33 @@ def test_a_lone_figure_in_a_column_of_a_scanned_table_is_read() -> None:
     names = [word for word in page.words if word.text in {name.split()[0] for name in goods}]
     for word, name in zip(in_order, sorted(names, key=lambda word: word.box.middle), strict=True):
         assert abs(word.box.middle - name.box.middle) < name.box.height / 4
+
+
+@needs_ocr
+def test_words_read_once_more_by_themselves_stay_as_they_are(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    scan = scanned(ORIGINAL)
+    _, (once,) = read(scan)
+    monkeypatch.setattr(ocr, "DOUBTFUL", 101)  # more than any word has
+    monkeypatch.setattr(ocr, "SURER", -101)
+
+    _, (again,) = read(scan)
+
+    assert again.text == once.text
+    for second, first in zip(again.words, once.words, strict=True):
+        assert second.box.to_list() == pytest.approx(first.box.to_list(), abs=1)
+
+
+@needs_ocr
+def test_letters_that_a_words_box_leaves_out_are_no_word() -> None:
+    whole = ocr.OcrWord("Remise", Box(100, 100, 160, 130), 93.0, 0.0, 500.0)
+    rest = replace(whole, text="mise", box=Box(140, 105, 170, 130))
+    apart = replace(rest, box=Box(200, 105, 230, 130))
+
+    assert ocr.is_rest(rest, whole)
+    assert not ocr.is_rest(apart, whole)
+    assert not ocr.is_rest(replace(rest, text="14"), whole)
 
 
 def printed(pixels: Gray, texts: list[tuple[float, float, str]]) -> bytes:

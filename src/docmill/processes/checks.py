@@ -19,6 +19,7 @@ from rich.filesize import decimal
 
 from docmill import app
 from docmill.core import installed
+from docmill.core.extras import advise_extra
 from docmill.core.faults import CommandError, DocmillError
 from docmill.db import condition, embedded, migrate, wall
 from docmill.db.condition import DatabaseCondition, SnapshotHolder
@@ -26,7 +27,8 @@ from docmill.db.pool import OUTAGES, Connection
 from docmill.extract import queries
 from docmill.processes.database import cluster_folder, find_running
 from docmill.processes.services import load_azure
-from docmill.reading import embeddings
+from docmill.reading import embeddings, ocr
+from docmill.reading.ocr_data import find_languages
 from docmill.sandbox.pool import SandboxPool
 from docmill.services import breaker
 from docmill.settings import Settings
@@ -218,6 +220,12 @@ def check_model() -> Finding:
         return Finding("model", CheckState.OK, f"{embeddings.MODEL_NAME} is installed")
     advice = "Run `docmill models install`: search then knows meaning too."
     return Finding("model", CheckState.WARN, "the model for embeddings is not installed", advice)
+
+
+def check_ocr() -> Finding:
+    if not ocr.is_installed():
+        return Finding("ocr", CheckState.WARN, "scanned pages can't be read", advise_extra("ocr"))
+    return Finding("ocr", CheckState.OK, f"Tesseract reads {', '.join(find_languages())}")
 
 
 def check_reader(settings: Settings) -> Finding:

