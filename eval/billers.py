@@ -9,7 +9,8 @@ only. Firms and goods of a country are in `pools.toml`.
 that were written and scored together: 2 and 3 are those of decision 68, of which 3 is all
 open, 4 those of decision 74, 5 and 6 those of decision 78, of which 6 is all
 open, 7, 10, 13, 16 and 17 those of decision 84, 8, 11 and 14 those of decision 85, 9
-and 12 those of decision 86, 20 and 21 those of decision 93, 22 and 23 those of decision 94.
+and 12 those of decision 86, 18 and 19 those of decision 92, 20 and 21 those of
+decision 93, 22 and 23 those of decision 94.
 """
 
 import argparse

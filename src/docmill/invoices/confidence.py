@@ -18,7 +18,8 @@ from docmill.invoices.checks import BROKEN, HELD, find_certain
 from docmill.invoices.fields import lines_of, split_path, value_at
 from docmill.invoices.reader import lexicon
 from docmill.invoices.reader.amounts import find_role
-from docmill.invoices.reader.names import is_known_by, is_name, is_place
+from docmill.invoices.reader.domains import is_known_by
+from docmill.invoices.reader.names import is_name, is_place
 from docmill.invoices.values import parse_number
 from docmill.reading.dates import find_dates
 from docmill.reading.labels import COMPANY, names_company, squeeze

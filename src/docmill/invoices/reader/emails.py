@@ -5,8 +5,8 @@ from collections.abc import Iterable
 from typing import Final
 
 from docmill.invoices.reader.countries import party_cells
+from docmill.invoices.reader.domains import is_known_by
 from docmill.invoices.reader.model import Values
-from docmill.invoices.reader.names import is_known_by
 from docmill.reading import labels
 from docmill.reading.labels import TextCell, TextSheet
 from docmill.reading.pages import Value

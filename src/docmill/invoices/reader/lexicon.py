@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from docmill.reading.label_sets import LabelSet, split_choices
+from docmill.reading.labels import squeeze
 from docmill.reading.lexicon import join_choices, lexicon
 from docmill.reading.screens import quicken
 
@@ -57,6 +58,11 @@ def printed_words(concept: str) -> str:
 def printed_pattern(concept: str, before: str = "", after: str = "") -> re.Pattern[str]:
     """The same in any case, with what stands around them."""
     return re.compile(f"{before}{printed_words(concept)}{after}", re.IGNORECASE)
+
+
+def squeezed_words(concept: str) -> frozenset[str]:
+    """Words about names as labels are compared, to look one up."""
+    return frozenset(squeeze(word) for word in _WORDS.phrases("invoice name", concept))
 
 
 _CAPITAL: Final = re.compile(r"\\.|[^\W\d_]")

@@ -66,7 +66,7 @@ def _add_line(sheet: TextSheet, name: PartyName) -> PartyName | None:
     hyphened = line.endswith("-") and len(line) > 1 and line[-2].isalpha()
     joined = f"{line}{'' if hyphened else ' '}{text}"
     cut = len(line) > len(name.text) and split_parts(joined)[0] != joined
-    too_long = len(joined) > MAX_CHARS + 20
+    too_long = len(joined) > MAX_CHARS + 20 or squeeze(line) == squeeze(text)
     if cut or too_long or abs(first.box.height - second.box.height) > 1:
         return None
     return replace(name, text=joined, below=second)

@@ -158,8 +158,6 @@ SHORT_TITLE: Final = 4  # letters: `bill` and `nota` end names as well
 SENTENCE: Final = 4  # words: more may be one
 ROWS: Final = 10
 REACH: Final = 13.0
-LINKED: Final = 0.45
-MAILED: Final = 0.3
 _TAX_LABEL: Final = r"(?:[CN]\.?I\.?F|NIP|NPWP|RFC|RUC|NIT|CUIT|CNPJ|P\.?\s?IVA|BTW|TVA)\b"
 _PARTS: Final = re.compile(
     r"\s*(?:\bau capital\b|[·•|●∙◦▪]|\s[–—-]\s|\s{2,}(?=\S+\s?\d)"
@@ -191,6 +189,7 @@ _PLACE: Final = re.compile(
     rf"|(?i:(?:.*\s)?{lexicon.printed_words('house_part')})\.? (?:[Nn]o\.? ?)?[A-Z]{{0,2}}\d"
     rf"|.*(?:{_POSTCODE.pattern})|.*\ss/n[º.]?$"
 )
+_HOUSE: Final = re.compile(r"(?:h\.? ?)?(?:no\.?)? ?[a-z]{0,2}[-/]?\d{1,4}[a-z]?(?:[-/]\d+)*,\s+")
 _NUMBERED: Final = lexicon.printed_pattern("numbered", "", r"\b[^\d,/]*\s\d{1,3}")
 _LABEL: Final = re.compile(
     rf"{lexicon.printed_words('label_colon')}\s?:\s*|{lexicon.printed_words('label_space')}\s+"
@@ -201,6 +200,8 @@ _INITIALS: Final = re.compile(r"(?:\b[A-Z]\.){2,}$")  # a form that nobody has l
 _WORDS_OF_PROSE: Final = re.compile(r"(?:(?<!\S)[^\W\d_A-ZÀ-Þ]{5,}(?!\S).*){2}")
 _NOT_NAME: Final = lexicon.lowered_pattern(lexicon.printed_words("not_name"))
 _SAMPLE: Final = lexicon.printed_pattern("sample", r"(?<=\w )", r"$")
+_REFERRING: Final = lexicon.printed_pattern("referring")
+_GREETING: Final = lexicon.printed_pattern("greeting", "", r"\s+[A-ZÀ-Þ]")
 _NOT_COMPANY: Final = lexicon.printed_pattern("not_company", "", r"\b")
 _PLACEHOLDER: Final = lexicon.printed_pattern("placeholder", r"[\[<{(]?", r"[\]>})]?")
 _TOWN: Final = re.compile(
@@ -213,13 +214,6 @@ FORM_ONLY: Final = re.compile(
 _STREET: Final = re.compile(
     rf"(?<!\w){quicken(lexicon.lowered_pattern(lexicon.printed_words('street')).pattern)}"
     r"\s*(?:\d|$)"
-)
-_DOMAIN: Final = re.compile(
-    r"(?:@|www\.|https?://(?:www\.)?)([a-z0-9.-]+)\.[a-z]{2,}", re.IGNORECASE
-)
-_MAILBOX: Final = re.compile(r"[\w.+-]+$")
-_SHARED: Final = frozenset(
-    {"gmail", "yahoo", "outlook", "hotmail", "gmx", "web", "example", "icloud", "tonline"}
 )
 
 
@@ -290,7 +284,7 @@ def is_name(text: str, *, given: bool = False) -> bool:
     bare = parts[0]
     if given and is_placeholder(bare):
         return True
-    if not _is_worded(bare):
+    if not _is_worded(bare) or _is_said(text, bare):
         return False
     company = names_company(bare)
     if (_IN_WORDS.search(bare) and not company) or lists_services(text):
@@ -333,6 +327,12 @@ def _is_title(text: str) -> bool:
     return bool(ends or (begins and has_figure(text))) and not names_company(text)
 
 
+def _is_said(text: str, bare: str) -> bool:
+    """Whether words bless, greet, or name somebody by pointing elsewhere: `Same as consignee`."""
+    greets = _GREETING.match(bare) and not names_company(bare)
+    return text.startswith("||") or bool(greets) or _REFERRING.fullmatch(bare) is not None
+
+
 def _is_sentence(text: str) -> bool:
     """Whether words are prose; a company's form may be a sentence: `z ograniczoną ..`."""
     if len(text.split()) <= SENTENCE or text.islower():
@@ -344,7 +344,8 @@ def is_sample_name(text: str) -> bool:
     """Whether a name begins with a word of a label, as in templates: `Kunde Kundesen`."""
     words = text.split()
     proper = len(words) > 1 and all(word[0].isupper() and word.isalpha() for word in words)
-    return proper and not _is_labelling(text) and not _names_amount(text)
+    other = _is_labelling(text) or _names_amount(text) or _REFERRING.fullmatch(text)
+    return proper and not other
 
 
 def is_placeholder(text: str) -> bool:
@@ -409,6 +410,8 @@ def _names_amount(text: str) -> bool:
 
 def _names_street(lower: str) -> bool:
     """Whether a word for a street stands before a number or ends a text without one."""
+    house = _HOUSE.match(lower)
+    lower = lower[house.end() :] if house else lower
     street = _STREET.search(lower)
     return street is not None and not _FIGURES.search(lower, 0, street.start())
 
@@ -492,32 +495,3 @@ def heads_grid(sheet: TextSheet, phrase: Phrase, value: TextCell) -> bool:
     heads = [cell.text for cell in below if abs(cell.box.x0 - phrase.cell.box.x0) < GRID]
     beside = any(abs(cell.box.x0 - value.box.x0) < GRID for cell in below)
     return beside and bool(heads) and not (is_name(heads[0]) or is_place(heads[0]))
-
-
-def find_domains(sheet: TextSheet) -> dict[str, float]:
-    """The names of web and mail addresses on the sheet, and what each says for its owner."""
-    known: dict[str, float] | None = sheet.kept.get("domains")
-    if known is None:
-        known = sheet.kept["domains"] = _find_domains(sheet)
-    return known
-
-
-def _find_domains(sheet: TextSheet) -> dict[str, float]:
-    found: dict[str, float] = {}
-    for row in sheet.rows:
-        for match in _DOMAIN.finditer(row.text):
-            label = labels.squeeze(max(match[1].split("."), key=len))
-            mailed = match[0][0] == "@"
-            if mailed and label in _SHARED:
-                box = _MAILBOX.search(row.text[: match.start()])
-                label = labels.squeeze(box[0]) if box else ""
-            if len(label) > 3 and label not in _SHARED:
-                worth = MAILED if mailed else LINKED
-                found[label] = max(worth, found.get(label, 0.0))
-    return found
-
-
-def is_known_by(name: str, domain: str) -> bool:
-    """Whether a mail or web address carries the name."""
-    key = labels.squeeze(COMPANY.sub("", name))
-    return len(key) > 3 and (key in domain or (domain in key and len(domain) > 4))

@@ -9,6 +9,7 @@ from docmill.invoices.reader import lexicon
 from docmill.invoices.reader.addresses import find_address
 from docmill.invoices.reader.candidates import AGAIN, HeaderCandidate, choose_best
 from docmill.invoices.reader.model import Values, keep_found
+from docmill.invoices.reader.name_kinds import is_employer, names_person
 from docmill.invoices.reader.name_lines import join_name
 from docmill.invoices.reader.names import (
     AddressBlock,
@@ -22,7 +23,6 @@ from docmill.invoices.reader.names import (
     is_place,
     is_placeholder,
     is_sample_name,
-    is_town,
     list_names,
     make_name,
     split_parts,
@@ -30,10 +30,15 @@ from docmill.invoices.reader.names import (
 from docmill.invoices.reader.ranking import NameSources, Weights, load_weights, rank_parties
 from docmill.invoices.reader.sellers import (
     BANK,
+    CONTACT,
     find_addressees,
     find_attended,
+    find_greeted,
     find_payers,
     find_sellers,
+    find_sender_lines,
+    find_senders,
+    find_signers,
     is_salesman,
 )
 from docmill.invoices.reader.tax_numbers import find_tax_ids
@@ -65,9 +70,9 @@ BANK_ROWS: Final = 3
 BANK_LINES: Final = 5.5  # of the height: as far apart as they may stand
 _ACCOUNT: Final = re.compile(r"\b(?:IBAN|BIC|SWIFT|CLABE|CBU|CCI)\b", re.IGNORECASE)
 _JOB: Final = lexicon.printed_pattern("job", r"(?:\w+ )?", r"(?: \w+)?")
-_CONTACT: Final = lexicon.printed_pattern("contact_word", r"\b", r"\b|@")
 _NAME_LABEL: Final = re.compile(lexicon.printed_words("name_label").replace(" ", ""))
 _COURTESIES: Final = lexicon.COURTESIES
+_UNKNOWN_LABEL: Final = re.compile(r"[^\W\d][^:]{1,30}?\s?:\s+|\s*:\s*")
 _OTHER_LABEL: Final = re.compile(r"[^:]{2,30}\s?:(?:\s|$)")
 CENTRED: Final = 0.12  # of the page's width: how far from its middle a heading's may be, twice
 
@@ -100,7 +105,7 @@ def collect_names(sheet: TextSheet, phrases: list[Phrase], skipped: frozenset[in
         ),
     )
     blocks = find_blocks(sheet)
-    senders = list(_sender_lines(sheet))
+    senders = list(find_sender_lines(sheet))
     lower = max(skipped, default=len(sheet.rows))
     sold_by, billed = _names_by_label(sheet, phrases, lower)
     sold_by = [name for name in sold_by if not is_salesman(sheet, name, blocks)]
@@ -113,8 +118,12 @@ def collect_names(sheet: TextSheet, phrases: list[Phrase], skipped: frozenset[in
     buyers = [*billed, *_names_under_sender(sheet, senders), *_addressed_names(sheet, blocks)]
     sellers = [*sold_by, *(make_name(cell, 0, 0.85) for _, cell in senders)]
     others = [*find_sellers(sheet, blocks, holders), *_plain_names(sheet, lower)]
+    others += [*find_signers(sheet), *find_senders(sheet)]
     others = [name for name in others if not _is_signatory(sheet, name)]
     sellers += _drop_parties_of_goods(others, blocks) if billed else others
+    found = {labels.squeeze(name.text) for name in (*sellers, *buyers)}
+    greeted = find_greeted(sheet)
+    buyers += [name for name in greeted if labels.squeeze(name.text) not in found]
     sellers = _add_support(sheet, [join_name(sheet, name) for name in sellers])
     return NameSources(
         sheet,
@@ -193,8 +202,12 @@ def _plain_names(sheet: TextSheet, lower: int) -> Iterator[PartyName]:
     """Whatever can be a name over the table of the first page, or in the upper half."""
     for row, _, cell in sheet.cells:
         upper = row.y < UPPER * sheet.height(1)
-        if cell.page == 1 and upper and row.index <= lower and is_name(cell.text):
+        if cell.page != 1 or not upper or row.index > lower:
+            continue
+        if is_name(cell.text):
             yield make_name(cell, 0, PLAIN)
+        elif (said := _UNKNOWN_LABEL.match(cell.text)) and is_name(cell.text[said.end() :]):
+            yield make_name(cell, said.end(), PLAIN)
 
 
 def _keys(sheet: TextSheet, names: list[PartyName]) -> frozenset[str]:
@@ -328,6 +341,9 @@ def _names_behind(sheet: TextSheet, phrase: Phrase, worth: float) -> Iterator[Pa
             away = 0.0 if away and heads_grid(sheet, phrase, spot.cell) else away
             yield make_name(spot.cell, spot.start, worth - away)
             if not away:
+                yield from _employer_below(sheet, spot, worth)
+                return
+            if _is_value(sheet, phrase, spot.cell):
                 return
     yield from _names_below(sheet, phrase, worth)
 
@@ -336,6 +352,25 @@ def _is_named(text: str, *, given: bool) -> bool:
     """Whether a text is a name, or begins with one over which a street and a town follow."""
     parts = split_parts(text)
     return is_name(parts[0] if len(parts) > 2 and is_place(parts[1]) else text, given=given)
+
+
+def _employer_below(sheet: TextSheet, spot: ValueSpot, worth: float) -> Iterator[PartyName]:
+    """The firm of a person behind or beside a label, over an address."""
+    row = find_row(sheet, spot.cell)
+    if not row or not names_person(spot.text):
+        return
+    below = [cell for _, _, cell in find_lines_below(sheet, row, spot.cell.box)][:2]
+    placed = len(below) == 2 and is_place(below[1].text) and not is_place(below[0].text)
+    if placed and is_name(below[0].text) and is_employer(below[0].text):
+        yield make_name(below[0], 0, worth + 0.15)
+
+
+def _is_value(sheet: TextSheet, phrase: Phrase, value: TextCell) -> bool:
+    """Whether what stands beside a label goes on under itself, and nothing under the label."""
+    row = next((row for row in sheet.rows[phrase.row.index + 1 :] if row.cells), None)
+    if row is None or row.page != value.page or row.y - phrase.box.middle > 2 * value.box.height:
+        return False
+    return row.cells[0].box.x0 > phrase.box.x1 and abs(row.cells[0].box.x0 - value.box.x0) < 8
 
 
 def _is_in_column(sheet: TextSheet, phrase: Phrase, value: TextCell) -> bool:
@@ -375,7 +410,7 @@ def _reach_of(sheet: TextSheet, phrase: Phrase) -> Box:
 
 def _names_below(sheet: TextSheet, phrase: Phrase, worth: float) -> Iterator[PartyName]:
     tries, courtesy, streets = 0, "", False
-    formed = False
+    formed = person = False
     below = list(find_lines_below(sheet, phrase.row, _reach_of(sheet, phrase)))
     for at, (row, column, cell) in enumerate(below):
         key = labels.squeeze(cell.text)
@@ -404,8 +439,10 @@ def _names_below(sheet: TextSheet, phrase: Phrase, worth: float) -> Iterator[Par
             and not (streets and not form and not given)
             and not bank
         ):
-            company = 0.3 if tries and form and not formed and not streets else 0.0
+            employer = tries and person and is_employer(cell.text)
+            company = 0.3 if tries and (form or employer) and not formed and not streets else 0.0
             formed = formed or form
+            person = person or names_person(cell.text)
             name = make_name(cell, 0, worth - 0.2 * tries + company)
             yield replace(name, text=(courtesy if not tries else "") + name.text)
             tries += 1
@@ -421,21 +458,6 @@ def _is_over_address(below: list[tuple[TextRow, int, TextCell]]) -> bool:
     return figures > 1 and any(map(is_place, texts[1:])) and not has_street(texts[0])
 
 
-def _sender_lines(sheet: TextSheet) -> Iterator[tuple[TextRow, TextCell]]:
-    """Lines like `Firm · Street 1 · 12345 Town`: who sends, in one line, over an address."""
-    for row in sheet.rows:
-        if row.page > 1 or row.y > 0.45 * sheet.height(row.page):
-            return
-        for cell in row.cells:
-            parts = split_parts(cell.text)
-            enough = 3 <= len(parts) <= 6 and len(cell.text) < 140
-            if not enough or not any(map(str.isdigit, "".join(parts[1:]))):
-                continue
-            placed = is_town(cell.text) or not is_name(parts[0])
-            if not placed and not _CONTACT.search(cell.text):
-                yield row, cell
-
-
 def _names_under_sender(
     sheet: TextSheet, senders: list[tuple[TextRow, TextCell]]
 ) -> Iterator[PartyName]:
@@ -446,7 +468,7 @@ def _names_under_sender(
     towns = tuple(labels.squeeze(cell.text) for _, _, cell in sheet.cells if is_place(cell.text))
     for row, cell in senders:
         for _, _, below in find_lines_below(sheet, row, cell.box):
-            if _CONTACT.search(below.text):
+            if CONTACT.search(below.text):
                 break
             key = labels.squeeze(below.text)
             if any(town.endswith(key) and town != key for town in towns):

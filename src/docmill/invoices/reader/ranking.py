@@ -8,6 +8,7 @@ The share that a name has in the scores of all pairs says how sure it is.
 
 import json
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -15,13 +16,14 @@ from importlib.resources import files
 from typing import Final
 
 from docmill.invoices.reader import lexicon
+from docmill.invoices.reader.domains import find_domains, is_known_by
+from docmill.invoices.reader.name_kinds import names_firm, names_person
 from docmill.invoices.reader.names import (
     AddressBlock,
     PartyName,
-    find_domains,
     find_row,
     has_contact,
-    is_known_by,
+    is_name,
     is_place,
     is_prose,
     is_reached,
@@ -44,6 +46,9 @@ LIKELY: Final = 0.15  # the least share of a name that is worth showing
 LONG: Final = 60  # characters: no line of an address is longer
 LARGE: Final = 1.25  # of the usual height of letters
 HEAD: Final = 0.25  # of the page: where a brand stands
+_MONEY: Final = re.compile(  # an amount, with or without a currency
+    r"\W{0,3}(?:[A-Z]{2,3})?\W{0,2}\d[\d.,' ]*[.,]\d{2}\D{0,4}"
+)
 GREETING: Final = lexicon.printed_pattern("greeting", "", r"\b")
 
 Features = dict[str, float]
@@ -216,6 +221,7 @@ def _mention_features(context: RankingPage, key: str, text: str) -> Features:
     known = (worth for domain, worth in context.domains.items() if is_known_by(text, domain))
     return {
         "mentions": min(sum([key in text for text in context.texts]) - 1, 3) / 3,
+        "again": max(min(sum(text == key for text in context.texts) - 1, 2), 0) / 2,
         "known": max(known, default=0.0),
         "in_place": float(any(key in place and key != place for place in context.places)),
         "imprint": float(any(imprint.startswith(key) for imprint in context.imprints)),
@@ -264,6 +270,8 @@ def _word_features(text: str) -> Features:
         "capitals": float(text.isupper()),
         "figures": float(any(map(str.isdigit, text))),
         "prose": float(is_prose(text)),
+        "firm": float(names_firm(text)),
+        "given": float(names_person(text)),
         "person": float(1 < len(words) < 4 and not names_company(text) and text.istitle()),
         "slash": float("/" in text),
         "bank": float(bool(BANK.search(text))),
@@ -283,6 +291,8 @@ def _place_features(sources: NameSources, name: PartyName) -> Features:
         "foot": float(y > FOOT),
         "later": float(cell.page > 1),
         "crowded": float(row is not None and len(row.cells) > 3),
+        "bold": float(all(word.bold for word in cell.words)),
+        "priced": float(_is_priced(sources, cell)),
     }
 
 
@@ -306,7 +316,29 @@ def _block_features(sources: NameSources, name: PartyName) -> Features:
         "taxed": float(is_taxed(rest)),
         "reached": float(is_reached("\n".join(other.text for other in block.cells[at:]))),
         "bare": float(2 <= len(behind) <= 4 and not _tells_more(rest)),
+        **_line_features(block.cells[at - 1] if at else None, behind),
     }
+
+
+def _line_features(over: TextCell | None, behind: Sequence[TextCell]) -> Features:
+    """What the lines around a name say: one that a name stands under may be its label."""
+    under, third = (*behind[:2], None, None)[:2]
+    heads = under is not None and third is not None and _is_nameable(under)
+    return {
+        "headed": float(over is not None and _is_nameable(over)),
+        "heads": float(heads and third is not None and is_place(third.text)),
+    }
+
+
+def _is_nameable(cell: TextCell) -> bool:
+    return is_name(cell.text) and not is_place(cell.text)
+
+
+def _is_priced(sources: NameSources, cell: TextCell) -> bool:
+    """Whether an amount stands beside it, as beside what is sold."""
+    row = find_row(sources.sheet, cell)
+    behind = row.cells[row.cells.index(cell) + 1 :] if row else ()
+    return bool(behind) and _MONEY.fullmatch(behind[0].text) is not None
 
 
 def _tells_more(text: str) -> bool:

@@ -3,18 +3,18 @@
 And who has paid, as a receipt says.
 """
 
+import re
 from collections.abc import Iterator
 from itertools import pairwise
 from typing import Final
 
 from docmill.invoices.reader import lexicon
+from docmill.invoices.reader.domains import find_domains, is_known_by
 from docmill.invoices.reader.names import (
     AddressBlock,
     PartyName,
-    find_domains,
     find_lines_below,
     find_row,
-    is_known_by,
     is_name,
     is_place,
     is_prose,
@@ -33,10 +33,17 @@ IMPRINT: Final = 0.45  # what a name is worth in a line at the edge that says wh
 ADDRESSED: Final = 0.25
 LARGER: Final = 0.15
 PAID: Final = 0.9
+SIGNED: Final = 0.6
+GREETED: Final = 0.2
 ADDRESSEE: Final = 0.5  # of the page: how far down an address to write to stands
 BANK: Final = lexicon.printed_pattern("bank", r"\b", r"\b")
 _HOLDER: Final = lexicon.printed_pattern("holder", "", r"\s*:?\s+(?=\S)")
 _RECEIVED: Final = lexicon.printed_pattern("received_from", "", r"\s*:?\s+(?=\S)")
+CONTACT: Final = lexicon.printed_pattern("contact_word", r"\b", r"\b|@")
+_SIGNED_FOR: Final = lexicon.printed_pattern("signed_for", "", r"\s*:?\s+(?=\S)")
+_SIGNATORY: Final = lexicon.printed_pattern("signatory", r"\b", r"\b")
+_BOUGHT_FROM: Final = lexicon.printed_pattern("bought_from", r"\b", r"\s+(?=[A-Z])")
+_GREETED: Final = lexicon.printed_pattern("greeting", "", r"\s+(?=\S)")
 _MADE_FOR: Final = lexicon.printed_pattern("made_for", "", r"\s+(?=\S)")
 _OWN: Final = lexicon.printed_pattern("own")
 _IMPRINT: Final = lexicon.printed_pattern("imprint")
@@ -99,6 +106,36 @@ def find_payers(sheet: TextSheet) -> Iterator[PartyName]:
             yield make_name(cell, said.end(), PAID)
 
 
+def find_signers(sheet: TextSheet) -> Iterator[PartyName]:
+    """In whose name somebody signs: `For Delta Yard Ltd` over `Authorised signatory`."""
+    for row, _, cell in sheet.cells:
+        said = _SIGNED_FOR.match(cell.text)
+        if not said or not is_name(cell.text[said.end() :]):
+            continue
+        near = (*sheet.rows[max(row.index - 3, 0) : row.index], *sheet.rows[row.index + 1 :][:4])
+        if any(_SIGNATORY.search(other.text) for other in near):
+            yield make_name(cell, said.end(), SIGNED)
+
+
+def find_senders(sheet: TextSheet) -> Iterator[PartyName]:
+    """Who sells, as a sentence says: `You get this because you purchased from Delta Yard, ..`."""
+    for _, _, cell in sheet.cells:
+        for said in _BOUGHT_FROM.finditer(cell.text):
+            rest = re.split(r"[,.;]\s|\s\(", cell.text[said.end() :])[0].rstrip(".")
+            if rest[:1].isupper() and is_name(rest) and not is_prose(rest):
+                yield PartyName(rest, cell, said.end(), IMPRINT)
+
+
+def find_greeted(sheet: TextSheet) -> Iterator[PartyName]:
+    """Whom a letter greets by name."""
+    for _, _, cell in sheet.cells:
+        said = _GREETED.match(cell.text)
+        if said and cell.page == 1:
+            rest = cell.text[said.end() :].split(",")[0].rstrip(" !:")
+            if rest[:1].isupper() and is_name(rest):
+                yield PartyName(rest, cell, said.end(), GREETED)
+
+
 def find_addressees(sheet: TextSheet) -> Iterator[PartyName]:
     """Whom a line without a colon says the paper is for, over where that is.
 
@@ -122,6 +159,21 @@ def find_attended(sheet: TextSheet, blocks: list[AddressBlock]) -> Iterator[Part
             attended = upper and lexicon.FOR_ATTENTION.match(cell.text)
             if attended and not block.is_delivery and is_name(over.text, given=True):
                 yield make_name(over, 0, PAID)
+
+
+def find_sender_lines(sheet: TextSheet) -> Iterator[tuple[TextRow, TextCell]]:
+    """Lines like `Firm · Street 1 · 12345 Town`: who sends, in one line, over an address."""
+    for row in sheet.rows:
+        if row.page > 1 or row.y > 0.45 * sheet.height(row.page):
+            return
+        for cell in row.cells:
+            parts = split_parts(cell.text)
+            enough = 3 <= len(parts) <= 6 and len(cell.text) < 140
+            if not enough or not any(map(str.isdigit, "".join(parts[1:]))):
+                continue
+            placed = is_town(cell.text) or not is_name(parts[0])
+            if not placed and not CONTACT.search(cell.text):
+                yield row, cell
 
 
 def _weigh_name(name: PartyName, known: dict[str, float]) -> PartyName:
