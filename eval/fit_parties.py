@@ -59,8 +59,8 @@ RATE: Final = 0.05
 RIDGE: Final = 0.002
 PARTS: Final = 6
 MADE: Final = 160  # heads made at random
-HIDDEN: Final = 0.2  # what a page counts whose labels nobody knows
-REAL: Final = 3.0  # what one counts that nobody here made
+HIDDEN: Final = 0.1  # what a page counts whose labels nobody knows
+REAL: Final = 6.0  # what one counts that nobody here made
 MISSED: Final = 0.5  # what a document counts whose names no rule has found
 EXPECTED: Final = {  # what labels say by their words, where too few documents show it
     "seller.sold_by": 2.0,

@@ -11,6 +11,7 @@ import pytest
 from db.crowd import BIG, JOBS, Args, fill, plan_of
 from docmill.jobs import queries
 from docmill.queue import boost, claim, enqueue, leases, settle
+from docmill.queue.binding import bind_moves
 
 ALL: Final = ["extract", "invoice", "trades", "study"]
 SOON: Final = datetime.now(UTC) - timedelta(hours=1)
@@ -37,7 +38,7 @@ def a_claim(pipelines: list[str], slots: int, long_slots: int = 2) -> dict[str, 
 
 def an_exchange(slots: int) -> dict[str, Any]:
     moves = [{"id": str(UUID(int=0)), "claim": 1, "goes": "complete"}]
-    return {**a_claim(ALL, slots), **settle.bind_moves(moves)}
+    return {**a_claim(ALL, slots), **bind_moves(moves)}
 
 
 def another(pipelines: list[str]) -> Args:

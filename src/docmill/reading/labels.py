@@ -262,6 +262,10 @@ class TextSheet:
         """The same of all rows."""
         return {}
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Without what goes by identity: for another process the cells are others."""
+        return {name: value for name, value in self.__dict__.items() if name != "row_of"}
+
     def height(self, page: int) -> float:
         return self.sizes[page - 1][1]
 

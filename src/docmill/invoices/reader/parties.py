@@ -96,14 +96,7 @@ def find_parties(sheet: TextSheet, phrases: list[Phrase], skipped: frozenset[int
 
 def collect_names(sheet: TextSheet, phrases: list[Phrase], skipped: frozenset[int]) -> NameSources:
     """Every name that a rule finds, with what the rule says of it."""
-    near = {*range(1, MAX_PAGES + 1), len(sheet.sizes)}
-    sheet = replace(
-        sheet,
-        rows=tuple(
-            row if row.page in near and row.index not in skipped else replace(row, cells=())
-            for row in sheet.rows
-        ),
-    )
+    sheet = _leave_out(sheet, skipped)
     blocks = find_blocks(sheet)
     senders = list(find_sender_lines(sheet))
     lower = max(skipped, default=len(sheet.rows))
@@ -135,6 +128,16 @@ def collect_names(sheet: TextSheet, phrases: list[Phrase], skipped: frozenset[in
         holders=_keys(sheet, holders),
         **_find_slips(sheet, phrases, lower),
     )
+
+
+def _leave_out(sheet: TextSheet, skipped: frozenset[int]) -> TextSheet:
+    """The first pages and the last, without the cells of some rows."""
+    near = {*range(1, MAX_PAGES + 1), len(sheet.sizes)}
+    rows = (
+        row if row.page in near and row.index not in skipped else replace(row, cells=())
+        for row in sheet.rows
+    )
+    return replace(sheet, rows=tuple(rows))
 
 
 def _names_by_label(
