@@ -65,14 +65,24 @@ def _list_confidences(data: InvoiceJson) -> Iterator[tuple[str, float]]:
 
 def _list_certain(data: InvoiceJson, outcomes: Mapping[str, str]) -> Iterator[str]:
     yield from checks.find_certain(data, outcomes)
-    yield from (str(one["path"]) for one in checks.list_open(data))
     evidence: InvoiceJson = data["evidence"]
+    yield from _list_disputed(data, evidence)
     yield from _list_guesses(data)
     yield from _list_unlike(evidence)
     least = parse_number(data.get("review_threshold"))
     for path, seen in evidence.items() if least is not None else ():
         field = find_field(path)
         if field and field.doubted and seen["confidence"] < least:
+            yield path
+
+
+def _list_disputed(data: InvoiceJson, evidence: InvoiceJson) -> Iterator[str]:
+    """What two readers tell differently; of lines in dispute each unsure figure as well."""
+    disputed = [str(one["path"]) for one in checks.list_open(data)]
+    yield from disputed
+    for path, seen in evidence.items() if "lines" in disputed else ():
+        unsure = seen["confidence"] < checks.DOUBT and name_field(path) in KINDS
+        if unsure and path.startswith("lines[") and value_at(data, path) is not None:
             yield path
 
 

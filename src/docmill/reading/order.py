@@ -110,8 +110,13 @@ def group_by_level(items: Iterable[HasBox]) -> list[list[HasBox]]:
     row: list[HasBox] = []
     middle, height = -inf, 0.0  # of the first in the row
     # Each box is asked once: sorting with keys and asking again takes twice as long.
-    placed = [(item.box.middle, item.box.x0, at, item) for at, item in enumerate(items)]
-    for own, _, _, item in sorted(placed):
+    # What differs by less than its middle tells comes in the order of its edges, however drawn.
+    placed = [
+        (box.middle, box.x0, box.y0, box.x1, box.y1, at, item)
+        for at, item in enumerate(items)
+        for box in (item.box,)
+    ]
+    for own, *_, item in sorted(placed):
         tall = item.box.height
         apart = own - middle
         if apart <= LEAST_ROW or (apart <= SAME_ROW * height and apart <= SAME_ROW * tall):
